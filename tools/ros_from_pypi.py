@@ -3,9 +3,9 @@
 """Mends a virtual environment that holds ROS 2 from PyPI, so that colcon can build packages with messages in it.
 
 The wheels of ROS 2 on PyPI carry, in their exported CMake files, absolute paths of the machine that built them:
-``/opt/python/cp3xx-cp3xx/include/...`` and ``/opt/python/cp3xx-cp3xx/lib/.../site-packages``. This script replaces
-both by the environment's own, in that environment only. It is run by ``make`` where no ROS 2 is sourced, with the
-interpreter of the environment to mend; it needs nothing but the standard library and may be run again at any time.
+the headers of Python and of numpy, below ``/opt/python``. This script replaces both by the environment's own, in that
+environment only. It is run by ``make`` where no ROS 2 is sourced, with the interpreter of the environment to mend, and
+may be run again at any time.
 """
 
 from __future__ import annotations
@@ -17,33 +17,35 @@ import sysconfig
 from pathlib import Path
 
 # The tag names the interpreter, such as cp311-cp311; the rest of the path follows the layout of a manylinux image.
-_BUILD_INCLUDE = re.compile(r"/opt/python/cp\d+-cp\d+t?/include/python3\.\d+t?")
-_BUILD_SITE_PACKAGES = re.compile(r"/opt/python/cp\d+-cp\d+t?/lib/python3\.\d+t?/site-packages")
+_PYTHON_INCLUDE = re.compile(r"/opt/python/cp\d+-cp\d+t?/include/python3\.\d+t?")
+_NUMPY_INCLUDE = re.compile(
+    r"/opt/python/cp\d+-cp\d+t?/lib/python3\.\d+t?/site-packages/numpy/_?core/include"
+)
 
 
-def mended(text: str, *, include: str, site_packages: str) -> str:
+def mended(text: str, *, python_include: str, numpy_include: str) -> str:
     """Replaces the build machine's paths in the text of one CMake file.
 
     Args:
         text: content of an exported CMake file.
-        include: directory that holds Python.h.
-        site_packages: directory that holds numpy.
+        python_include: directory that holds Python.h.
+        numpy_include: directory that holds numpy/ndarrayobject.h.
 
     Returns:
         The text with both kinds of path replaced; unchanged when it holds none.
     """
     # A function as replacement keeps backslashes in the paths literal.
-    text = _BUILD_INCLUDE.sub(lambda _: include, text)
-    return _BUILD_SITE_PACKAGES.sub(lambda _: site_packages, text)
+    text = _PYTHON_INCLUDE.sub(lambda _: python_include, text)
+    return _NUMPY_INCLUDE.sub(lambda _: numpy_include, text)
 
 
-def mend(prefix: Path, *, include: str, site_packages: str) -> list[Path]:
+def mend(prefix: Path, *, python_include: str, numpy_include: str) -> list[Path]:
     """Mends every exported CMake file below ``prefix/share``.
 
     Args:
         prefix: root of the virtual environment.
-        include: directory that holds Python.h.
-        site_packages: directory that holds numpy.
+        python_include: directory that holds Python.h.
+        numpy_include: directory that holds numpy/ndarrayobject.h.
 
     Returns:
         The files that were changed.
@@ -51,7 +53,7 @@ def mend(prefix: Path, *, include: str, site_packages: str) -> list[Path]:
     changed = []
     for path in sorted((prefix / "share").glob("*/cmake/*.cmake")):
         before = path.read_text(encoding="utf-8")
-        after = mended(before, include=include, site_packages=site_packages)
+        after = mended(before, python_include=python_include, numpy_include=numpy_include)
         if after != before:
             # pip may have hard-linked the file from its cache; a new file in its place leaves that one alone.
             replacement = path.with_suffix(".cmake.mended")
@@ -85,7 +87,10 @@ def main() -> int:
             file=sys.stderr,
         )
         return 2
-    mend(Path(sys.prefix), include=include, site_packages=sysconfig.get_paths()["platlib"])
+    # Here, so that the messages above are seen where numpy is missing.
+    import numpy
+
+    mend(Path(sys.prefix), python_include=include, numpy_include=numpy.get_include())
     return 0
 
 
