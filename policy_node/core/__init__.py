@@ -1,0 +1,2 @@
+# Copyright 2026 The policy_node authors. SPDX-License-Identifier: Apache-2.0
+"""The run time in numpy: free of ROS, torch and ONNX."""
