@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
-from launch.actions import DeclareLaunchArgument, EmitEvent, OpaqueFunction, RegisterEventHandler
+from launch.actions import DeclareLaunchArgument, EmitEvent, OpaqueFunction, RegisterEventHandler, Shutdown
 from launch.conditions import IfCondition
 from launch.events import matches_action
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
@@ -95,6 +95,8 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         ros_arguments=["--log-level", LaunchConfiguration("log_level")],
         output="screen",
         emulate_tty=True,
+        # A launch that goes on without its only node would look alive, and would wait for its transitions for ever.
+        on_exit=Shutdown(reason="the deploy node ended"),
     )
     autostart = IfCondition(LaunchConfiguration("autostart"))
     activate = RegisterEventHandler(
