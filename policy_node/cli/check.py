@@ -44,5 +44,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(f"[yellow]note:[/yellow] {note}", soft_wrap=True)
     rate = loaded.bundle.spec.rate
     console.print(f"[green]good[/green]: {args.bundle} runs at {1.0 / rate.control_dt:g} Hz on "
-                  f"{args.provider}, hash {loaded.bundle.digest[:12]}")
+                  f"{loaded.provider}, hash {loaded.bundle.digest[:12]}")
     return 0

@@ -17,7 +17,7 @@ class ActionDecoder:
     """Turns a raw action into one position target per joint of the entity.
 
     Per driven joint: target = clip(raw, actions.clip) * scale + offset, then target_clip. A joint that no term drives
-    is targeted at its default pose. All of it is one gather, one multiplication and one addition.
+    is targeted at its default pose. All of it is compiled into one gather and four array operations.
 
     Attributes:
         driven: which joints a term drives, shape (num_joints,), bool.
@@ -45,17 +45,22 @@ class ActionDecoder:
             gather[places] = np.arange(term.slice[0], term.slice[0] + len(names))
             scale[places] = 1.0 if term.scale is None else term.scale
             offset[places] = 0.0 if term.offset is None else term.offset
+            if spec.actions.clip is not None:
+                # Clamping the raw action is clamping the target at the images of the bounds: scale and offset keep
+                # or turn round the order of numbers, and so does their rounding. Both clips become one.
+                ends = np.multiply.outer(spec.actions.clip, scale[places]) + offset[places]
+                low[places], high[places] = ends.min(axis=0), ends.max(axis=0)
             bounds = spec.deployment.target_clip.get(term.name)
             if bounds is not None:
-                low[places], high[places] = bounds
+                low[places] = np.minimum(np.maximum(low[places], bounds[0]), bounds[1])
+                high[places] = np.minimum(np.maximum(high[places], bounds[0]), bounds[1])
         self.driven_index = np.array(driven_index, dtype=np.intp)
         self.driven_joints = tuple(joints[place] for place in driven_index)
         self.driven = gather < width
         self._gather, self._scale, self._offset = gather, scale, offset
-        self._raw_clip = tuple(spec.actions.clip) if spec.actions.clip else None
-        self._target_clip = (low, high) if np.isfinite(low).any() else None
+        self._low, self._high = low, high
         self._extended = np.zeros(width + 1)
-        self._clipped = self._extended[:-1]
+        self._action = self._extended[:-1]
         self._target = np.empty(count)
 
     def decode(self, action: F32) -> F64:
@@ -67,17 +72,13 @@ class ActionDecoder:
         Returns:
             Targets before safety, shape (num_joints,), rad, contract order; valid until the next call.
         """
-        clipped, target = self._clipped, self._target
-        clipped[:] = action
-        if self._raw_clip is not None:
-            np.maximum(clipped, self._raw_clip[0], clipped)
-            np.minimum(clipped, self._raw_clip[1], clipped)
+        target = self._target
+        self._action[:] = action
         self._extended.take(self._gather, out=target, mode="clip")
         np.multiply(target, self._scale, target)
         np.add(target, self._offset, target)
-        if self._target_clip is not None:
-            np.maximum(target, self._target_clip[0], target)
-            np.minimum(target, self._target_clip[1], target)
+        np.maximum(target, self._low, out=target)
+        np.minimum(target, self._high, out=target)
         return target
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from policy_node.core.faults import ENTRY_TIMEOUT, ESTOP, INPUT_INVALID, INPUT_STALE, TICK_GAP, TILT, Fault
 from policy_node.core.inputs import Inputs, Stream
-from policy_node.core.machine import COMMANDING, Request, State, StateMachine
+from policy_node.core.machine import Request, State, StateMachine
 from policy_node.core.params import ControllerParams
 from policy_node.core.runner import PolicyRunner
 
@@ -46,6 +46,7 @@ class Controller:
         inputs: what the sensors said.
         machine: the state and why.
         auto_run: run the policy as soon as the entry pose is reached. For simulation.
+        now: time of the newest tick or request, s.
         clamp_count: per joint, how often the guard changed a target since activation.
     """
 
@@ -65,7 +66,7 @@ class Controller:
         self._damping = JointTargets(runner.default_pos.copy(), self._zeros, self._zeros, self._zeros, site.damping_kd)
         self._command = JointTargets(runner.default_pos.copy(), self._zeros, self._zeros, runner.kp.copy(), runner.kd)
         self._held = runner.default_pos.copy()
-        self._last_tick = -math.inf
+        self.now = 0.0
         self._fresh_since = math.inf
         self._upright_at = 0.0
         self.clamp_count: npt.NDArray[np.int64] = np.zeros(count, dtype=np.int64)
@@ -112,8 +113,8 @@ class Controller:
         Returns:
             The command to publish, valid until the next call, or None in states that command nothing.
         """
-        gap = now - self._last_tick
-        self._last_tick = now
+        gap = now - self.now
+        self.now = now
         machine = self.machine
         if machine.state is State.INACTIVE:
             return None
@@ -257,7 +258,3 @@ class Controller:
             return "no message has come"
         return f"the newest is {now - stream.arrival:.3f} s old; the bound is {self.params.input_timeout:g} s"
 
-
-def is_commanding(state: State) -> bool:
-    """Whether a command goes out at every tick of this state."""
-    return state in COMMANDING

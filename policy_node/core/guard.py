@@ -26,19 +26,23 @@ class TargetGuard:
     def __init__(self, site: Site, kp: F64, kd: F64, control_dt: float, params: ControllerParams) -> None:
         count = len(site.joint_names)
         self._lower, self._upper = site.lower, site.upper
-        self._step = site.velocity * (params.slew_factor * control_dt)
+        step = site.velocity * (params.slew_factor * control_dt)
+        self._step = np.stack([-step, step])
         has_torque = kp > 0.0
         safe_kp = np.where(has_torque, kp, 1.0)
         self._lag = np.where(has_torque, kd / safe_kp, 0.0)
-        self._reach = np.where(has_torque, site.effort * params.torque_factor / safe_kp, np.inf)
-        self._previous = np.zeros(count)
-        self._low, self._high, self._center = np.empty(count), np.empty(count), np.empty(count)
-        self._out = np.empty(count)
+        reach = np.where(has_torque, site.effort * params.torque_factor / safe_kp, np.inf)
+        self._reach = np.stack([-reach, reach])
+        self._previous, self._out, self._center = np.zeros(count), np.zeros(count), np.zeros(count)
+        self._bounds = np.zeros((2, count))
+        self._low, self._high = self._bounds
         self.clamped: npt.NDArray[np.bool_] = np.zeros(count, dtype=bool)
+        self._none_clamped = np.zeros(count, dtype=bool)
+        self._some_clamped = np.zeros(count, dtype=bool)
 
     def reset(self, position: F64) -> None:
         """Starts from ``position``, shape (num_joints,), rad: the first target may differ from it by one step."""
-        self._previous[:] = position
+        self._out[:] = position
 
     def bound(self, target: F64, joint_pos: F64, joint_vel: F64) -> F64:
         """Pulls targets into their bounds.
@@ -49,23 +53,25 @@ class TargetGuard:
             joint_vel: measured speeds, shape (num_joints,), rad/s, finite.
 
         Returns:
-            The command, shape (num_joints,), rad; valid until the next call.
+            The command, shape (num_joints,), rad; valid until the call after the next.
         """
-        low, high, center, out = self._low, self._high, self._center, self._out
-        previous = self._previous
-        # Speed first: then torque, then position, each over what came before.
-        np.subtract(previous, self._step, low)
-        np.add(previous, self._step, high)
-        np.maximum(target, low, out)
-        np.minimum(out, high, out)
+        low, high, center = self._low, self._high, self._center
+        # The two buffers change places, so that the last command stays at hand without a copy.
+        previous, out = self._out, self._previous
+        self._previous, self._out = previous, out
+        # Speed first, then torque, then position, each over what came before.
+        np.add(previous, self._step, self._bounds)
+        np.maximum(target, low, out=out)
+        np.minimum(out, high, out=out)
         np.multiply(joint_vel, self._lag, center)
         np.add(center, joint_pos, center)
-        np.subtract(center, self._reach, low)
-        np.add(center, self._reach, high)
-        np.maximum(out, low, out)
-        np.minimum(out, high, out)
-        np.maximum(out, self._lower, out)
-        np.minimum(out, self._upper, out)
-        np.not_equal(out, target, self.clamped)
-        previous[:] = out
+        np.add(center, self._reach, self._bounds)
+        np.maximum(out, low, out=out)
+        np.minimum(out, high, out=out)
+        np.maximum(out, self._lower, out=out)
+        np.minimum(out, self._upper, out=out)
+        if out.tobytes() == target.tobytes():
+            self.clamped = self._none_clamped
+        else:
+            self.clamped = np.not_equal(out, target, self._some_clamped)
         return out

@@ -36,7 +36,7 @@ class ObservationBuilder:
 
     Attributes:
         dim: width of the observation.
-        zeros: shape (dim,), for a test of finiteness by a dot product.
+        finite: whether every component of the newest frame is finite.
         table: one row per term, in order.
     """
 
@@ -73,7 +73,7 @@ class ObservationBuilder:
         self._frame64 = np.empty(width)
         self._frame32 = np.empty(width, dtype=np.float32)
         self._frame_zeros = np.zeros(width, dtype=np.float32)
-        self.zeros = np.zeros(self.dim, dtype=np.float32)
+        self.finite = True
         self._history = _History(spec) if any(row.history_length for row in self.table) else None
         self._names = [f"{t.name}[{i}]" for _, t in terms for i in range(t.frame_dim)]
 
@@ -95,10 +95,12 @@ class ObservationBuilder:
         buffer.take(self._columns, out=frame, mode="clip")
         np.subtract(frame, self._offset, frame)
         if self._clip is not None:
-            np.maximum(frame, self._clip[0], frame)
-            np.minimum(frame, self._clip[1], frame)
+            np.maximum(frame, self._clip[0], out=frame)
+            np.minimum(frame, self._clip[1], out=frame)
         np.multiply(frame, self._scale, self._frame32, casting="same_kind")
-        if self._frame32.dot(self._frame_zeros) != 0.0:
+        # A dot product with zeros is zero exactly when every component is finite.
+        self.finite = self._frame32.dot(self._frame_zeros) == 0.0
+        if not self.finite:
             self._apply_nan_policy()
         return self._frame32 if self._history is None else self._history.push(self._frame32)
 
@@ -111,6 +113,7 @@ class ObservationBuilder:
         for i in np.flatnonzero(~np.isfinite(self._frame32)):
             if self._policy_of[i] in ("sanitize", "warn"):
                 self._frame32[i] = 0.0
+        self.finite = self._frame32.dot(self._frame_zeros) == 0.0
 
 
 class _History:

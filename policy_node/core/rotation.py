@@ -14,16 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 
-def gravity_in_frame(quat_xyzw: Sequence[float]) -> tuple[float, float, float]:
-    """Direction of gravity in the frame whose orientation in the world is ``quat_xyzw``.
+def gravity_in_frame(x: float, y: float, z: float, w: float) -> tuple[float, float, float]:
+    """Direction of gravity in a frame.
 
     Args:
-        quat_xyzw: orientation of the frame in a world whose z points up, unit norm.
+        x, y, z, w: orientation of the frame in a world whose z points up, a unit quaternion.
 
     Returns:
         The unit vector (0, 0, -1) of the world, in the components of the frame.
     """
-    x, y, z, w = quat_xyzw
     return 2.0 * (w * y - x * z), -2.0 * (w * x + y * z), 2.0 * (x * x + y * y) - 1.0
 
 

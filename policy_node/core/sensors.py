@@ -34,6 +34,7 @@ class SensorLayout:
         for name, size in commands.items():
             self._add(name, size)
         self.num_measured = self.width
+        # These two stand side by side: one product with the mount turns both into the base frame.
         self._add("base_ang_vel", 3)
         self._add("projected_gravity", 3)
         self._add("last_action", num_actions)

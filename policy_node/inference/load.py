@@ -25,13 +25,21 @@ class LoadedPolicy:
         bundle: its files.
         runner: ready to step.
         golden: how far the replay was from the recording, or None without a recording.
+        provider: execution provider that the session runs on.
         notes: what a person should know, for the log.
     """
 
     bundle: Bundle
     runner: PolicyRunner
     golden: GoldenDifference | None
+    provider: str
     notes: tuple[str, ...]
+
+    @property
+    def golden_source(self) -> str:
+        """Who made the golden recording: environment, synthetic, or empty where there is none."""
+        golden = self.bundle.spec.deployment.golden
+        return golden.source if golden is not None else ""
 
 
 def load_policy(
@@ -75,7 +83,7 @@ def load_policy(
             notes.append("the golden recording is synthetic: it proves that export and run time agree, not that they "
                          "agree with the training.")
     runner = PolicyRunner(spec, policy, site, params)
-    return LoadedPolicy(bundle, runner, difference, tuple(notes))
+    return LoadedPolicy(bundle, runner, difference, policy.provider, tuple(notes))
 
 
 def _comparable(spec: PolicySpec) -> dict[str, object]:
