@@ -1,5 +1,5 @@
 # Copyright 2026 The policy_node authors. SPDX-License-Identifier: Apache-2.0
-"""The pip package, for machines without ROS; setup.cfg says everything. colcon builds from CMakeLists.txt instead."""
+"""The pip package, for machines without ROS, described in setup.cfg. colcon builds from CMakeLists.txt."""
 
 from setuptools import setup
 

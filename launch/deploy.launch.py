@@ -17,14 +17,16 @@ from launch_ros.events.lifecycle import ChangeState
 from launch_ros.substitutions import FindPackageShare
 from lifecycle_msgs.msg import Transition
 
-# Arguments that become parameters of the node. An empty one leaves the parameter to params_file, so that a value is
-# taken from there unless a person typed another one.
+# Arguments that become parameters of the node. An empty one leaves the parameter to params_file, so that a
+# value is taken from there unless a person typed another one.
 TEXT_PARAMETERS = {
     "bundle": ("bundle", "Folder of the policy bundle."),
     "robot": ("robot_file", "Robot file: limits, gains, IMU mount and joint names of this robot."),
 }
 FLAG_PARAMETERS = {
-    "auto_run": "true: run the policy as soon as the robot is ready, without a call of ~/run. Refused outside simulation.",
+    "auto_run": (
+        "true: run the policy as soon as the robot is ready, without ~/run. Refused outside simulation."
+    ),
     "use_sim_time": "true: take the time from /clock.",
     "lockstep": "true: compute a tick when the simulator asks for it, instead of on a timer.",
 }
@@ -46,15 +48,17 @@ def arguments() -> list[DeclareLaunchArgument]:
     """Every launch argument, each with a description."""
     default_params = PathJoinSubstitution([FindPackageShare("policy_node"), "config", "deploy.yaml"])
     declared = [
-        DeclareLaunchArgument("params_file", default_value=default_params, description="YAML file with the parameters."),
-        DeclareLaunchArgument("namespace", default_value="", description="Namespace of the node and its topics."),
+        DeclareLaunchArgument(
+            "params_file", default_value=default_params, description="YAML file of parameters."
+        ),
+        DeclareLaunchArgument("namespace", default_value="", description="Namespace of node and topics."),
         DeclareLaunchArgument(
             "autostart",
             default_value="true",
             choices=["true", "false"],
-            description="true: configure and activate the node at once. An active node moves the robot to its entry pose.",
+            description="true: configure and activate the node at once; it then takes the entry pose.",
         ),
-        DeclareLaunchArgument("log_level", default_value="info", description="debug, info, warn, error or fatal."),
+        DeclareLaunchArgument("log_level", default_value="info", description="debug, info, warn or error."),
     ]
     for argument, (parameter, description) in TEXT_PARAMETERS.items():
         text = f"{description} Parameter {parameter}; empty: as params_file says."
@@ -82,8 +86,8 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         if text := LaunchConfiguration(parameter).perform(context):
             overrides[parameter] = text == "true"
 
-    # launch_ros writes the overrides under the node's full name only if it knows its namespace, and under "/**" if not,
-    # where a file that names the node would beat them. An absolute namespace is a known one.
+    # launch_ros writes the overrides under the node's full name only if it knows its namespace, and under
+    # "/**" if not, where a file that names the node would beat them. An absolute namespace is a known one.
     namespace = "/" + LaunchConfiguration("namespace").perform(context).strip("/")
     node = LifecycleNode(
         package="policy_node",
@@ -95,7 +99,8 @@ def start(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         ros_arguments=["--log-level", LaunchConfiguration("log_level")],
         output="screen",
         emulate_tty=True,
-        # A launch that goes on without its only node would look alive, and would wait for its transitions for ever.
+        # A launch that goes on without its only node would look alive, and would wait for its transitions for
+        # ever.
         on_exit=Shutdown(reason="the deploy node ended"),
     )
     autostart = IfCondition(LaunchConfiguration("autostart"))

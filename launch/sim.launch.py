@@ -1,5 +1,5 @@
 # Copyright 2026 The policy_node authors. SPDX-License-Identifier: Apache-2.0
-"""Starts a simulated robot, and the deploy node beside it with deploy.launch.py, whose arguments it takes too.
+"""Starts a simulated robot, and beside it deploy.launch.py, whose arguments it takes too.
 
 ``ros2 launch policy_node sim.launch.py --show-args`` lists the arguments.
 """
@@ -14,7 +14,7 @@ from launch_ros.substitutions import FindPackageShare
 
 
 def arguments() -> list[DeclareLaunchArgument]:
-    """The arguments of the simulator, and those of the deploy node that have another default in simulation."""
+    """The simulator's arguments, and the deploy node's that have another default in simulation."""
     share = FindPackageShare("policy_node")
     quadruped = PathJoinSubstitution([share, "examples", "quadruped", "quadruped.xml"])
     return [
@@ -23,7 +23,7 @@ def arguments() -> list[DeclareLaunchArgument]:
             "mode",
             default_value="realtime",
             choices=["realtime", "lockstep"],
-            description="realtime: keep pace with the clock. lockstep: advance when the command of the tick has come.",
+            description="realtime: keep pace with the clock. lockstep: wait for the command of each tick.",
         ),
         DeclareLaunchArgument(
             "suspend",
@@ -32,9 +32,9 @@ def arguments() -> list[DeclareLaunchArgument]:
             description="true: hold the base, as a gantry does, until the policy runs.",
         ),
         DeclareLaunchArgument(
-            "course", default_value="", description="YAML file of velocity commands to drive; empty: none, cmd_vel is yours."
+            "course", default_value="", description="YAML file of velocity commands; empty: cmd_vel is yours."
         ),
-        DeclareLaunchArgument("record", default_value="", description="File to record the run to; empty: none."),
+        DeclareLaunchArgument("record", default_value="", description="File to record to; empty: none."),
         DeclareLaunchArgument(
             "auto_run",
             default_value="true",
@@ -42,7 +42,10 @@ def arguments() -> list[DeclareLaunchArgument]:
             description="true: run the policy as soon as the robot is ready, without a call of ~/run.",
         ),
         DeclareLaunchArgument(
-            "use_sim_time", default_value="true", choices=["true", "false"], description="true: take the time from /clock."
+            "use_sim_time",
+            default_value="true",
+            choices=["true", "false"],
+            description="true: take the time from /clock.",
         ),
     ]
 

@@ -1,9 +1,9 @@
 # Copyright 2026 The policy_node authors. SPDX-License-Identifier: Apache-2.0
 """Meets a pydantic that is too old, or missing, with the way to mend it.
 
-The distributions that ROS 2 runs on ship pydantic 1 as python3-pydantic (Ubuntu 22.04 and 24.04, Debian 12), so this
-is the first thing that goes wrong on a robot computer. Whatever needs pydantic calls :func:`require_pydantic_2` before
-it imports it.
+The distributions that ROS 2 runs on ship pydantic 1 as python3-pydantic (Ubuntu 22.04 and 24.04, Debian 12),
+so this is the first thing that goes wrong on a robot computer. Whatever needs pydantic calls
+:func:`require_pydantic_2` before it imports it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Make a virtual environment beside the sourced ROS 2, and build from it:
       -r src/policy_node/requirements/robot.txt
   python -m colcon build --packages-select policy_node
   . install/setup.bash
-Afterwards `ros2 run policy_node ...` works in any shell that sources the workspace; the virtual environment need not be
-active. Without ROS, on a training machine: pip install --upgrade 'pydantic>=2'."""
+Afterwards `ros2 run policy_node ...` works in any shell that sources the workspace, without the virtual
+environment. Without ROS, on a training machine: pip install --upgrade 'pydantic>=2'."""
 
 
 class PydanticVersionError(PolicyNodeError, ImportError):
@@ -40,6 +40,6 @@ def require_pydantic_2() -> None:
         raise PydanticVersionError(f"policy_node needs pydantic 2, and there is none.\n{RECIPE}") from None
     if int(found.split(".")[0]) < 2:
         raise PydanticVersionError(
-            f"policy_node needs pydantic 2, and found pydantic {found}: python3-pydantic of Ubuntu 22.04 and 24.04 and "
-            f"of Debian 12 is pydantic 1.\n{RECIPE}"
+            f"policy_node needs pydantic 2, and found pydantic {found}, which is what python3-pydantic of "
+            f"Ubuntu 22.04 and 24.04 and of Debian 12 installs.\n{RECIPE}"
         )

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # Copyright 2026 The policy_node authors. SPDX-License-Identifier: Apache-2.0
-"""Mends a virtual environment that holds ROS 2 from PyPI, so that colcon can build packages with messages in it.
+"""Mends a virtual environment that holds ROS 2 from PyPI, so that colcon can build messages in it.
 
-The wheels of ROS 2 on PyPI carry, in their exported CMake files, absolute paths of the machine that built them:
-the headers of Python and of numpy, below ``/opt/python``. This script replaces both by the environment's own, in that
-environment only. It is run by ``make`` where no ROS 2 is sourced, with the interpreter of the environment to mend, and
-may be run again at any time.
+The wheels of ROS 2 on PyPI carry, in their exported CMake files, absolute paths of the machine that built
+them: the headers of Python and of numpy, below ``/opt/python``. This script replaces both by the
+environment's own, in that environment only. It is run by ``make`` where no ROS 2 is sourced, with the
+interpreter of the environment to mend, and may be run again at any time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
-# The tag names the interpreter, such as cp311-cp311; the rest of the path follows the layout of a manylinux image.
+# The tag names the interpreter, such as cp311-cp311; the rest of the path follows the layout of a manylinux
+# image.
 _PYTHON_INCLUDE = re.compile(r"/opt/python/cp\d+-cp\d+t?/include/python3\.\d+t?")
 _NUMPY_INCLUDE = re.compile(
     r"/opt/python/cp\d+-cp\d+t?/lib/python3\.\d+t?/site-packages/numpy/_?core/include"
@@ -64,26 +65,26 @@ def mend(prefix: Path, *, python_include: str, numpy_include: str) -> list[Path]
 
 
 def main() -> int:
-    """Mends the environment of the running interpreter. Returns 0, or 2 when there is nothing that it may mend."""
+    """Mends the environment of the running interpreter. Returns 0, or 2 when it must not be mended."""
     if os.environ.get("ROS_DISTRO"):
         print(
-            f"ros_from_pypi: ROS_DISTRO is '{os.environ['ROS_DISTRO']}', so a ROS 2 is sourced and this environment "
-            "must not bring another one. Open a shell without it, or use the sourced one.",
+            f"ros_from_pypi: ROS_DISTRO is '{os.environ['ROS_DISTRO']}', so a ROS 2 is sourced and this "
+            "environment must not bring another one. Open a shell without it, or use the sourced one.",
             file=sys.stderr,
         )
         return 2
     if sys.prefix == sys.base_prefix:
         print(
-            f"ros_from_pypi: {sys.executable} is not the interpreter of a virtual environment. Run this script with "
-            "the bin/python of the environment that holds the ROS 2 wheels.",
+            f"ros_from_pypi: {sys.executable} is not the interpreter of a virtual environment. Run this "
+            "script with the bin/python of the environment that holds the ROS 2 wheels.",
             file=sys.stderr,
         )
         return 2
     include = sysconfig.get_paths()["include"]
     if not (Path(include) / "Python.h").is_file():
         print(
-            f"ros_from_pypi: {include} lacks Python.h, which building messages needs. Install the headers of this "
-            "Python (Debian and Ubuntu: apt install python3-dev).",
+            f"ros_from_pypi: {include} lacks Python.h, which building messages needs. Install the headers of "
+            "this Python (Debian and Ubuntu: apt install python3-dev).",
             file=sys.stderr,
         )
         return 2

@@ -23,7 +23,8 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command that the first argument names, with the rest of the arguments.
 
-    Errors that policy_node raises on purpose say by themselves what to do, so they are shown without a traceback.
+    Errors that policy_node raises on purpose say by themselves what to do, so they are shown without a
+    traceback.
 
     Args:
         argv: arguments without the program's name; those of the process when None.
