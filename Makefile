@@ -101,7 +101,7 @@ test-sources: $(VENV)/ready
 	@$(ACTIVATE); $(PREFIX) python -m pytest --ignore=test/ros --ignore=test/export $(PYTEST_FLAGS)
 
 test-ros: $(INSTALL)/ready demo/bundle/policy_spec.json
-	@$(SOURCED); $(ALONE); python -P -m pytest -o pythonpath= test/ros $(PYTEST_FLAGS)
+	@$(SOURCED); $(ALONE); python -P -m pytest -o pythonpath=test/support test/ros $(PYTEST_FLAGS)
 
 test-export: $(EXPORT_VENV)/ready
 	@$(EXPORT_VENV)/bin/python -m pytest test/export $(PYTEST_FLAGS)
@@ -114,7 +114,6 @@ bench: $(INSTALL)/ready demo/bundle/policy_spec.json ## Time one tick against th
 
 lint: $(VENV)/ready ## Check style and types
 	@$(ACTIVATE); $(STEP)/ruff.log "ruff" ruff check .
-	@$(ACTIVATE); $(STEP)/ruff-format.log "ruff format" ruff format --check .
 	@$(ACTIVATE); $(STEP)/mypy.log "mypy" mypy
 
 train: $(EXPORT_VENV)/ready-to-train ## Train the quadruped's policy again

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -19,6 +20,13 @@ ROOT = Path(__file__).parents[2]
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel of this package, built with the setuptools that the tests have."""
     folder = tmp_path_factory.mktemp("wheel")
+    # setuptools writes beside the sources, so it gets a copy.
+    sources = folder / "sources"
+    shutil.copytree(
+        ROOT / "policy_node", sources / "policy_node", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for name in ("setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, sources)
     command = [
         sys.executable,
         "-m",
@@ -28,7 +36,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--no-build-isolation",
         "-w",
         str(folder),
-        str(ROOT),
+        str(sources),
     ]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-4000:]
