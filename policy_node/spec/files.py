@@ -24,6 +24,7 @@ from policy_node.errors import SpecError
 T = TypeVar("T", bound=BaseModel)
 MAX_BYTES = 16_000_000
 MAX_DEPTH = 64
+PLAIN_TAGS = {"!"} | {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "map", "seq")}
 
 
 def read_text(path: Path) -> str:
@@ -101,7 +102,7 @@ def parse_yaml(text: str, source: str) -> Any:
                 line = event.start_mark.line + 1
                 raise SpecError(source, [f"line {line}: aliases (*name) are not read. Write the value out."])
             tag = getattr(event, "tag", None)
-            if tag is not None and not str(tag).startswith("tag:yaml.org,2002:") and str(tag) != "!":
+            if tag is not None and str(tag) not in PLAIN_TAGS:
                 line = event.start_mark.line + 1
                 raise SpecError(source, [f"line {line}: the tag {tag} is not read. Write plain data."])
         return YAML(typ="rt", pure=True).load(text)
