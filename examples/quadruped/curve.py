@@ -73,8 +73,8 @@ class LearningCurve(Logger):
             csv.writer(file).writerow(row)
         print(
             f"iteration {it:5d}/{total_it}  {row[1]:6.0f} s  {row[2] / 1e6:6.2f} M samples  "
-            f"reward {row[3]:6.2f}  episode {row[4]:5.1f} s  error {row[5]:.3f} m/s {row[6]:.3f} rad/s  falls {row[7]:6.2f}/min  "
-            f"std {row[8]:.2f}",
+            f"reward {row[3]:6.2f}  episode {row[4]:4.1f} s  error {row[5]:.3f} m/s {row[6]:.3f} rad/s  "
+            f"falls {row[7]:5.2f}/min  std {row[8]:.2f}",
             flush=True,
         )
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from mujoco import rollout
 from randomize import Randomization, random_models, small_rotations
-from rewards import FALL_PENALTY, WEIGHTS, Step, is_moving, reward_terms
+from rewards import FALL_PENALTY, WEIGHTS, Step, is_moving, reward_terms, weights
 from robot import (
     ACTION_CLIP,
     ACTION_SCALE,
@@ -76,6 +76,7 @@ class QuadrupedEnv(VecEnv):
         self.max_episode_length = int(EPISODE_SECONDS / CONTROL_DT)
         self.episode_length_buf = torch.zeros(num_envs, dtype=torch.long)
         self.draw_commands = draw_commands
+        self._steps = 0
         self._rng = np.random.default_rng(seed)
 
         self.model = load_model()
@@ -139,7 +140,7 @@ class QuadrupedEnv(VecEnv):
         self.command[:] = command
         self._observe()
 
-    def shove(self, idx: npt.NDArray[np.intp], velocity: npt.ArrayLike) -> None:
+    def shove(self, idx: npt.NDArray[np.intp], velocity: Array) -> None:
         """Change the horizontal velocity of some robots' bases.
 
         Args:
@@ -156,12 +157,12 @@ class QuadrupedEnv(VecEnv):
         """Advance every robot by one control step.
 
         Args:
-            actions: Raw actions, shape (num_envs, 12). Clipped here, scaled, added to the default pose, and clipped
-                to the joints' position limits.
+            actions: Raw actions, shape (num_envs, 12). Clipped here, scaled, added to the default pose, and
+                clipped to the joints' position limits.
 
         Returns:
-            Observations, rewards of shape (num_envs,), dones of shape (num_envs,), and extras with `time_outs`.
-            Robots that are done are reset, and the observations are those after the reset.
+            Observations, rewards and dones of shape (num_envs,), and extras with `time_outs`. Robots that are
+            done are reset, and the observations are those after the reset.
         """
         self._raw_action = actions.numpy().astype(np.float64)
         action = np.clip(self._raw_action, -ACTION_CLIP, ACTION_CLIP)
@@ -181,8 +182,10 @@ class QuadrupedEnv(VecEnv):
         step = self.last_step = self._measure()
         fell = (step.gravity_b[:, 2] > -0.5) | (step.height < 0.15) | ~np.isfinite(self.state).all(axis=1)
         reward = -FALL_PENALTY * fell
-        for name, value in reward_terms(step).items():
-            reward = reward + WEIGHTS[name] * CONTROL_DT * value
+        terms, weight = reward_terms(step, self._steps), weights(self._steps)
+        self._steps += 1
+        for name, value in terms.items():
+            reward = reward + weight[name] * CONTROL_DT * value
         self._collect_metrics(step, fell)
         self._swing_time[step.contact] = 0.0
         self._swing_peak[step.contact] = 0.0
@@ -207,8 +210,7 @@ class QuadrupedEnv(VecEnv):
         """Return what happened since the last call.
 
         Returns:
-            `lin_vel_error` (m/s) and `yaw_rate_error` (rad/s): mean absolute errors; `falls`: falls for each robot
-            and minute.
+            `lin_vel_error` (m/s), `yaw_rate_error` (rad/s): mean absolute; `falls`: per robot and minute.
         """
         metrics = {name: float(np.mean(values)) for name, values in self._metrics.items()}
         self._metrics.clear()
@@ -263,7 +265,7 @@ class QuadrupedEnv(VecEnv):
             self.shove(pushed, self._rng.uniform(-most, most, (len(pushed), 2)))
 
     def _base(self) -> tuple[Array, Array, Array]:
-        """Return linear and angular velocity and the direction of gravity, base frame, each of shape (n, 3)."""
+        """Return linear and angular velocity and gravity's direction, base frame, each of shape (n, 3)."""
         quat, v = self.state[:, 4:8], self._base_vel_at
         down = np.tile([0.0, 0.0, -1.0], (self.num_envs, 1))
         # MuJoCo gives a free joint's linear velocity in the world and its angular velocity in the body.

@@ -83,7 +83,7 @@ def drive(
             recording.fell_at = tick * CONTROL_DT
             break
         if push and tick == round(SECONDS / 2.0 / CONTROL_DT):
-            env.shove(np.array([0]), push)
+            env.shove(np.array([0]), np.array([push]))
             env.set_command(command)
         if tick * CONTROL_DT >= SETTLE_SECONDS:
             recording.velocity.append(np.append(step.lin_vel_b[0, :2], step.ang_vel_b[0, 2]))
@@ -135,13 +135,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     torch.set_num_threads(1)
     policy = load_policy(args.checkpoint)
     print(
-        f"Over the last {SECONDS - SETTLE_SECONDS:.0f} s of {SECONDS:.0f} s. Command and reached: m/s, m/s, rad/s. Steps "
-        f"per second and foot, share of the time on the floor, share of it in diagonal agreement, foot clearance "
-        f"({', '.join(LEGS)}) in mm, height in m, largest tilt in degrees, torque in N m, fastest joint in rad/s."
+        f"The last {SECONDS - SETTLE_SECONDS:.0f} s of {SECONDS:.0f} s. Command, reached: m/s, m/s, rad/s.\n"
+        f"Steps per second and foot, share of the time on the floor, share of it in diagonal agreement,\n"
+        f"foot clearance ({', '.join(LEGS)}) in mm, height in m, largest tilt in degrees, torque in N m,\n"
+        f"fastest joint in rad/s.\n"
     )
     print(
-        "command            push       reached            steps  duty   trot  clearance        height  tilt   "
-        "torque p99, max  speed"
+        "command            push       reached            steps  duty   trot  clearance        height  tilt "
+        "  torque p99, max  speed"
     )
     fell = False
     for command, push in [(command, None) for command in COMMANDS] + list(PUSHES):

@@ -1,5 +1,5 @@
 # Copyright 2026 The policy_node authors. SPDX-License-Identifier: Apache-2.0
-"""Domain randomization: what differs between model and robot is drawn at random, so that no policy relies on it."""
+"""Domain randomization: what differs between model and robot is drawn at random, so nothing relies on it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Randomization:
         gain_scale: Half-width of the factor on kp, around 1.
         damping_scale: Half-width of the factor on kd, around 1.
         imu_tilt: Largest error of the IMU's mount, about each axis, rad: drawn anew with each episode.
-        delay: Range of the time from observation to actuation, in control steps: drawn anew with each episode.
+        delay: Range of the time from observation to action, in control steps: drawn anew with each episode.
         push_velocity: Largest change of the base's velocity in a push, along x and y, m/s.
         push_interval: Mean time between pushes, s.
         joint_pos_reset: Largest offset of a joint from its default at reset, rad.

@@ -31,7 +31,7 @@ COMMANDS = ((0.6, 0.15, 0.4), (0.3, -0.25, -0.7), (-0.4, 0.2, 0.5), (0.8, -0.1, 
 """Velocity commands of the four quarters of the recording; no component is ever zero."""
 
 START = replace(NONE, joint_pos_reset=0.08, base_vel_reset=0.2)
-"""The nominal model, beside its default pose and at a random heading: what is zero cannot show a wrong sign."""
+"""The nominal model, off its default pose and at a random heading: a zero cannot show a wrong sign."""
 
 
 def record(policy: Policy, *, seed: int = 1) -> dict[str, npt.NDArray[Any]]:
@@ -43,10 +43,10 @@ def record(policy: Policy, *, seed: int = 1) -> dict[str, npt.NDArray[Any]]:
 
     Returns:
         The arrays of golden.npz, one row for each tick. Raw values are float64: `time` (s), `joint_pos` and
-        `joint_vel` (rad, rad/s, order `joint_names`, the model's), `imu_quat_xyzw` (orientation of the IMU in the
-        world), `imu_ang_vel` (rad/s) and `imu_lin_acc` (m/s^2, +g at rest) in the IMU's frame, `velocity_command`.
-        `obs` and `action` (raw) are float32, as the network sees and says them. `target_pos` is in rad, in the order
-        of `target_joint_names`.
+        `joint_vel` (rad, rad/s, order `joint_names`, the model's), `imu_quat_xyzw` (orientation of the IMU in
+        the world), `imu_ang_vel` (rad/s) and `imu_lin_acc` (m/s^2, +g at rest) in the IMU's frame,
+        `velocity_command`. `obs` and `action` (raw) are float32, as the network sees and says them.
+        `target_pos` is in rad, in the order of `target_joint_names`.
 
     Raises:
         RuntimeError: If the robot falls, which makes the recording worthless.

@@ -1,5 +1,5 @@
 # Copyright 2026 The policy_node authors. SPDX-License-Identifier: Apache-2.0
-"""What the quadruped is rewarded for: tracking its command, a level body, a trot whose feet clear the ground."""
+"""What the quadruped is rewarded for: tracking its command with a level body, trotting, lifting its feet."""
 
 from __future__ import annotations
 
@@ -23,17 +23,26 @@ WEIGHTS: dict[str, float] = {
     "joint_acceleration": -2.5e-7,
     "action_rate": -0.01,
     "action_jerk": -0.005,
-    "swing_time": 0.6,
-    "swing_height": -0.6,
-    "trot": 0.3,
+    "swing_time": 1.5,
+    "swing_height": -2.0,
+    "trot": 0.8,
     "slip": -0.15,
     "hip_deviation": -0.4,
     "pose_deviation": -0.05,
-    "stand_deviation": -0.6,
-    "stand_contact": -0.3,
+    "stand_deviation": -1.0,
+    "stand_contact": -1.0,
     "alive": 0.2,
 }
 """Weight of each term, per second of simulated time."""
+
+STYLE = ("swing_time", "swing_height", "stand_deviation", "stand_contact")
+"""Terms that count less at first: a robot that must step well before it may step at all learns to stand."""
+
+STYLE_START = 0.2
+"""Share of the weight of the `STYLE` terms at the start of the training."""
+
+RAMP_STEPS = (4800, 10800)
+"""Control steps of each robot at which the demands begin to rise, and at which they are full."""
 
 FALL_PENALTY = 2.0
 """Subtracted once when the robot falls."""
@@ -101,8 +110,24 @@ def is_moving(command: Array) -> BoolArray:
     return np.asarray(np.linalg.norm(command, axis=1) > 0.05)
 
 
-def reward_terms(step: Step) -> dict[str, Array]:
-    """Compute every term of `WEIGHTS`, unweighted, each of shape (n,)."""
+def demand(steps: int) -> float:
+    """Return how much is demanded of the gait: 0 until the robot may be expected to walk, 1 at the end.
+
+    Args:
+        steps: Control steps that each robot has made.
+    """
+    begin, end = RAMP_STEPS
+    return min(max((steps - begin) / (end - begin), 0.0), 1.0)
+
+
+def weights(steps: int) -> dict[str, float]:
+    """Return the weight of each term after so many control steps of each robot."""
+    style = STYLE_START + (1.0 - STYLE_START) * demand(steps)
+    return {name: weight * (style if name in STYLE else 1.0) for name, weight in WEIGHTS.items()}
+
+
+def reward_terms(step: Step, steps: int) -> dict[str, Array]:
+    """Compute every term of `WEIGHTS`, unweighted, each of shape (n,), after so many control steps."""
     moving = is_moving(step.command).astype(np.float64)
     action, previous, before = step.action
     lin_error = np.sum((step.command[:, :2] - step.lin_vel_b[:, :2]) ** 2, axis=1)
@@ -110,11 +135,14 @@ def reward_terms(step: Step) -> dict[str, Array]:
     front_left, front_right, rear_left, rear_right = step.contact.T
     diagonal = (front_left == rear_right) & (front_right == rear_left) & (front_left != front_right)
     swing_time = np.clip(step.swing_time, 0.0, 0.4) - TARGET_SWING_TIME
+    # Contacts that merely chatter are no swings: punishing their height would teach to fall early.
+    swing = step.touchdown & (step.swing_time > 0.1)
     swing_height = np.minimum(step.swing_peak / TARGET_SWING_HEIGHT - 1.0, 0.5) ** 2
     slip = np.sum(np.sum(step.foot_vel_w[:, :, :2] ** 2, axis=2) * step.contact, axis=1)
     return {
-        "track_lin_vel": np.exp(-lin_error / 0.12),
-        "track_yaw_rate": np.exp(-yaw_error / 0.15),
+        # Wide kernels lead to the command from afar, narrow ones ask for precision.
+        "track_lin_vel": np.exp(-lin_error / (0.12 - 0.06 * demand(steps))),
+        "track_yaw_rate": np.exp(-yaw_error / (0.15 - 0.07 * demand(steps))),
         "vertical_velocity": step.lin_vel_b[:, 2] ** 2,
         "roll_pitch_rate": np.sum(step.ang_vel_b[:, :2] ** 2, axis=1),
         "tilt": np.sum(step.gravity_b[:, :2] ** 2, axis=1),
@@ -126,7 +154,7 @@ def reward_terms(step: Step) -> dict[str, Array]:
         "action_jerk": np.sum((action - 2.0 * previous + before) ** 2, axis=1),
         # Touchdowns happen in one step of many: 4 makes their weights comparable to the others.
         "swing_time": 4.0 * np.sum(swing_time * step.touchdown, axis=1) * moving,
-        "swing_height": 4.0 * np.sum(swing_height * step.touchdown, axis=1) * moving,
+        "swing_height": 4.0 * np.sum(swing_height * swing, axis=1) * moving,
         "trot": diagonal * moving,
         "slip": slip,
         "hip_deviation": np.sum(step.joint_deviation[:, ::3] ** 2, axis=1),

@@ -67,7 +67,7 @@ def joint_addresses(
         joint_names: Names of hinge joints, each with a position actuator of its own.
 
     Returns:
-        Addresses in `qpos` and in `qvel` and actuator ids, each of shape (len(joint_names),), in the names' order.
+        Addresses in `qpos` and in `qvel` and actuator ids, each of shape (len(joint_names),), in that order.
 
     Raises:
         KeyError: If the model lacks one of the joints.

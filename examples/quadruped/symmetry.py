@@ -20,7 +20,8 @@ _FOOT_FROM = [LEGS.index(_mirrored(leg)) for leg in LEGS]
 def _layout(privileged: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Return, for each number of an observation, where its mirror image stands and the sign that it takes."""
     # Mirrored at the x-z plane, a vector changes the sign of y, and an axial vector those of x and z.
-    source, sign = [], []
+    source: list[int] = []
+    sign: list[float] = []
 
     def add(width: int, signs: list[float], order: list[int] | None = None) -> None:
         start = len(source)

@@ -59,7 +59,7 @@ def describe(model: mujoco.MjModel) -> dict[str, Any]:
         model: The nominal model; default pose, gains, limits and the IMU's mount are read from it.
 
     Returns:
-        A dictionary in the layout of policy_spec.json, without model file and provenance, which the export adds.
+        A dictionary laid out as policy_spec.json, without model file and provenance, which the export adds.
     """
     qpos, _, actuator = joint_addresses(model, ROBOT_JOINTS)
     default_pos = model.key("home").qpos[qpos]
@@ -136,13 +136,13 @@ def write_task(path: Path) -> None:
         path: File to write.
     """
     yaml = YAML(typ="safe", pure=True)
-    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    yaml.sort_base_mapping_type_on_output = False
     yaml.width = 110
     # Equal lists shall be written out: nobody who reads a contract should have to resolve an alias.
     yaml.representer.ignore_aliases = lambda _: True  # type: ignore[method-assign]
     with path.open("w", encoding="utf-8") as file:
         file.write(
             "# The contract of the quadruped's walking policy, written by examples/quadruped/publish.py.\n"
-            "# Units: rad, m, s, N m. Lists of an entity are in the order of its dofs_name, a term's in its own.\n"
+            "# Units: rad, m, s, N m. An entity's lists are in the order of its dofs_name, so are a term's.\n"
         )
         yaml.dump(describe(load_model()), file)

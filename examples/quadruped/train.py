@@ -74,12 +74,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     parser = argparse.ArgumentParser(description="Train the quadruped's walking policy with PPO on the CPU.")
-    parser.add_argument("--out", type=Path, required=True, metavar="RUN_DIR", help="folder to write")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("runs/quadruped"),
+        metavar="RUN_DIR",
+        help="folder to write (default: %(default)s)",
+    )
     parser.add_argument("--seed", type=int, default=1, help="seed of environment and learner (default: 1)")
     parser.add_argument("--iterations", type=int, default=1000, help="updates of the policy (default: 1000)")
     parser.add_argument("--envs", type=int, default=512, help="robots simulated together (default: 512)")
     parser.add_argument("--threads", type=int, default=2, help="threads that step the physics (default: 2)")
-    parser.add_argument("--resume", type=Path, metavar="MODEL", help="checkpoint to go on from")
     args = parser.parse_args(argv)
 
     args.out.mkdir(parents=True, exist_ok=True)
@@ -94,8 +99,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     runner = OnPolicyRunner(env, agent, log_dir=str(args.out), device="cpu")
     runner.logger = LearningCurve(env, run_dir=args.out, cfg=agent)
     runner.logger.git_status_repos = []
-    if args.resume:
-        runner.load(str(args.resume))
     runner.learn(args.iterations, init_at_random_ep_len=True)
     return 0
 
