@@ -101,7 +101,7 @@ class DeployNode(LifecycleNode):
             self._sequence = self._overruns = 0
             self._tick_times, self._periods = Window(), Window()
             now = 0.0 if self._flag("lockstep") else time.monotonic()
-            controller.request(Request.ACTIVATE, now, "activation")
+            controller.request(Request.ACTIVATE, now, "the lifecycle")
         self._ticker = self._make_ticker(controller)
         self._ticker.start()
         return super().on_activate(state)

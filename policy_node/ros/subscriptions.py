@@ -40,10 +40,9 @@ class InputTopics:
         self.arrived: Callable[[], None] = lambda: None
         self._node, self._inputs = node, inputs
         self._qos = LOCKSTEP_QOS if lockstep else SENSOR_QOS
-        self._subscriptions = [
-            node.create_subscription(JointState, JOINT_STATES, self._keeper(JOINT_STATES), self._qos),
-            node.create_subscription(Imu, IMU, self._keeper(IMU), self._qos),
-        ]
+        self._subscriptions: dict[str, Any] = {}
+        self._subscribe(JOINT_STATES, JointState)
+        self._subscribe(IMU, Imu)
         self._search = None
         if VELOCITY_COMMAND in inputs.commands:
             if stamped == "auto" and not lockstep:
@@ -55,7 +54,7 @@ class InputTopics:
         """Ends all subscriptions."""
         if self._search is not None:
             self._node.destroy_timer(self._search)
-        for subscription in self._subscriptions:
+        for subscription in self._subscriptions.values():
             self._node.destroy_subscription(subscription)
 
     def take(self, arrival: float | None = None) -> None:
@@ -85,12 +84,16 @@ class InputTopics:
                 )
 
     def has(self, topics: list[str], stamp: Time) -> bool:
-        """Whether the newest message of each topic carries this stamp."""
-        for topic in topics:
+        """Whether the newest message of each of these topics that is listened to carries this stamp."""
+        for topic in self._subscriptions.keys() & set(topics):
             held = self.newest.get(topic)
-            if topic in (JOINT_STATES, IMU, CMD_VEL) and (held is None or held[0].header.stamp != stamp):
+            if held is None or held[0].header.stamp != stamp:
                 return False
         return True
+
+    def _subscribe(self, topic: str, kind: type) -> None:
+        keeper = self._keeper(topic)
+        self._subscriptions[topic] = self._node.create_subscription(kind, topic, keeper, self._qos)
 
     def _keeper(self, topic: str) -> Callable[[Any, Any], None]:
         def keep(message: Any, info: Any) -> None:
@@ -104,7 +107,7 @@ class InputTopics:
 
     def _subscribe_cmd_vel(self, stamped: bool) -> None:
         kind = TwistStamped if stamped else Twist
-        self._subscriptions.append(self._node.create_subscription(kind, CMD_VEL, self._keeper(CMD_VEL), self._qos))
+        self._subscribe(CMD_VEL, kind)
         self._node.get_logger().info(f"listens to cmd_vel as {kind.__name__}")
 
     def _find_cmd_vel_type(self) -> None:
