@@ -21,29 +21,33 @@ from policy_node.spec.model import PolicySpec
 from policy_node.spec.robot import join
 
 
-@pytest.fixture()
+@pytest.fixture
 def spec_data() -> dict[str, Any]:
     return toy_spec_data()
 
 
-@pytest.fixture()
+@pytest.fixture
 def toy_spec() -> PolicySpec:
     return parse_spec(json.dumps(toy_spec_data()))
 
 
-@pytest.fixture()
+@pytest.fixture
 def make_runner() -> Callable[..., PolicyRunner]:
     """Makes a runner of the toy contract with a constant action."""
 
-    def make(data: dict[str, Any] | None = None, action: Any = (0.0, 0.0, 0.0), policy: Any = None,
-             params: ControllerParams | None = None) -> PolicyRunner:
+    def make(
+        data: dict[str, Any] | None = None,
+        action: Any = (0.0, 0.0, 0.0),
+        policy: Any = None,
+        params: ControllerParams | None = None,
+    ) -> PolicyRunner:
         spec = parse_spec(json.dumps(data or toy_spec_data()))
         return PolicyRunner(spec, policy or ConstantPolicy(spec.observations.dim, action), join(spec, None), params)
 
     return make
 
 
-@pytest.fixture()
+@pytest.fixture
 def write_bundle(tmp_path: Path) -> Callable[..., Path]:
     """Writes a bundle of the toy contract with a random network and a golden recording by a slow, separate hand."""
 
@@ -52,8 +56,10 @@ def write_bundle(tmp_path: Path) -> Callable[..., Path]:
 
         data = copy.deepcopy(data or toy_spec_data())
         random = np.random.default_rng(3)
-        layers = [(random.normal(0, 0.3, (16, 18)).astype(np.float32), random.normal(0, 0.1, 16).astype(np.float32)),
-                  (random.normal(0, 0.3, (3, 16)).astype(np.float32), random.normal(0, 0.1, 3).astype(np.float32))]
+        layers = [
+            (random.normal(0, 0.3, (16, 18)).astype(np.float32), random.normal(0, 0.1, 16).astype(np.float32)),
+            (random.normal(0, 0.3, (3, 16)).astype(np.float32), random.normal(0, 0.1, 3).astype(np.float32)),
+        ]
         folder = tmp_path / name
         folder.mkdir()
         model = mlp_graph(layers, "tanh").SerializeToString()

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     parser = argparse.ArgumentParser(
         prog="policy-node bench",
-        description="Measures PolicyRunner.step(), every check on, beside a bare session.run of the same file: in a hot "
-        "loop, and paced at the control rate, where caches are cold. Without a bundle it makes networks for 12 and 29 "
-        "joints. Compare ratios: absolute times belong to a machine and to its mood.",
+        description="Measures PolicyRunner.step(), every check on, beside a bare session.run of the same file: in a "
+        "hot loop, and paced at the control rate, where caches are cold. Without a bundle it makes networks for 12 and "
+        "29 joints. Compare ratios: absolute times belong to a machine and to its mood.",
     )
     parser.add_argument("bundle", type=Path, nargs="?", help="bundle to measure instead")
     parser.add_argument("--paced-seconds", type=float, default=20.0, help="length of each paced run (default: 20)")
@@ -54,17 +56,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         table.add_column(column, justify="left" if column in ("policy", "loop") else "right", no_wrap=True)
     console = Console(highlight=False)
     with tempfile.TemporaryDirectory() as folder:
-        bundles = {str(args.bundle): args.bundle} if args.bundle else {
-            f"{joints} joints": make_bundle(Path(folder) / str(joints), joints) for joints in NETWORKS
-        }
+        bundles = (
+            {str(args.bundle): args.bundle}
+            if args.bundle
+            else {f"{joints} joints": make_bundle(Path(folder) / str(joints), joints) for joints in NETWORKS}
+        )
         for name, path in bundles.items():
             loaded = load_policy(path)
             with console.status(f"measuring {name}"):
                 for loop, times in (("hot", hot(loaded)), ("paced", paced(loaded, args.paced_seconds))):
-                    row = [np.percentile(values, share) * 1e6 for values in (times.bare, times.step) for share in (50, 99)]
+                    row = [
+                        np.percentile(values, share) * 1e6 for values in (times.bare, times.step) for share in (50, 99)
+                    ]
                     control_dt = loaded.bundle.spec.rate.control_dt
-                    table.add_row(name, loop if loop == "hot" else f"{1.0 / control_dt:g} Hz",
-                                  *(f"{value:.1f}" for value in row), f"{row[2] / row[0]:.2f}")
+                    table.add_row(
+                        name,
+                        loop if loop == "hot" else f"{1.0 / control_dt:g} Hz",
+                        *(f"{value:.1f}" for value in row),
+                        f"{row[2] / row[0]:.2f}",
+                    )
     console.print(table)
     console.print("bare: session.run of the same ONNX file. step: observe, run, act and guard with every check.")
     return 0
@@ -111,25 +121,53 @@ def make_bundle(path: Path, joints: int) -> Path:
     random = np.random.default_rng(joints)
     names = [f"joint_{number}" for number in range(joints)]
     order = [names[place] for place in random.permutation(joints)]
-    terms: list[dict[str, Any]] = [{"term": "base_ang_vel", "scale": 0.25}, {"term": "projected_gravity"},
-                                   {"term": "velocity_command"}]
-    terms += [{"term": term, "config": {"entity_name": "robot", "dofs_name": order}} for term in ("joint_pos_rel",
-                                                                                              "joint_vel")]
+    terms: list[dict[str, Any]] = [
+        {"term": "base_ang_vel", "scale": 0.25},
+        {"term": "projected_gravity"},
+        {"term": "velocity_command"},
+    ]
+    terms += [
+        {"term": term, "config": {"entity_name": "robot", "dofs_name": order}}
+        for term in ("joint_pos_rel", "joint_vel")
+    ]
     terms.append({"term": "last_action"})
     data: dict[str, Any] = {
         "schema_version": "policy_node/1",
         "observations": {"groups": [{"name": "policy", "terms": [{"name": term["term"], **term} for term in terms]}]},
-        "actions": {"clip": [-10.0, 10.0], "terms": [{
-            "name": "joint_pos", "entity_name": "robot", "target": "position", "reference_source": "default",
-            "dofs_name": order, "scale": 0.25, "offset": 0.1,
-        }]},
-        "entities": {"robot": {"dofs_name": names, "default_dofs_pos": [0.1] * joints, "kp": [40.0] * joints,
-                               "kd": [1.0] * joints}},
+        "actions": {
+            "clip": [-10.0, 10.0],
+            "terms": [
+                {
+                    "name": "joint_pos",
+                    "entity_name": "robot",
+                    "target": "position",
+                    "reference_source": "default",
+                    "dofs_name": order,
+                    "scale": 0.25,
+                    "offset": 0.1,
+                }
+            ],
+        },
+        "entities": {
+            "robot": {
+                "dofs_name": names,
+                "default_dofs_pos": [0.1] * joints,
+                "kp": [40.0] * joints,
+                "kd": [1.0] * joints,
+            }
+        },
         "rate": {"control_dt": CONTROL_DT},
         "deployment": {
-            "requires": ["imu_mount"], "imu": {"mount_quat_xyzw": [0.5, 0.5, 0.5, 0.5]},
-            "joint_limits": {"robot": {"lower": [-2.0] * joints, "upper": [2.0] * joints, "velocity": [20.0] * joints,
-                                       "effort": [30.0] * joints}},
+            "requires": ["imu_mount"],
+            "imu": {"mount_quat_xyzw": [0.5, 0.5, 0.5, 0.5]},
+            "joint_limits": {
+                "robot": {
+                    "lower": [-2.0] * joints,
+                    "upper": [2.0] * joints,
+                    "velocity": [20.0] * joints,
+                    "effort": [30.0] * joints,
+                }
+            },
             "commands": {"velocity_command": {"ranges": [[-1.0, 1.0]] * 3}},
         },
     }
@@ -137,14 +175,15 @@ def make_bundle(path: Path, joints: int) -> Path:
     widths = [data["observations"]["dim"], *NETWORKS[joints], joints]
     layers = [
         (random.normal(0.0, 1.0 / np.sqrt(before), (after, before)).astype(np.float32), np.zeros(after, np.float32))
-        for before, after in zip(widths, widths[1:])
+        for before, after in pairwise(widths)
     ]
-    data["model"] = {"onnx": {
-        "file": "policy.onnx", "inputs": [{"name": "obs", "shape": ["batch", widths[0]]}],
-        "outputs": [{"name": "actions", "shape": ["batch", joints]}],
-    }}
-    import json
-
+    data["model"] = {
+        "onnx": {
+            "file": "policy.onnx",
+            "inputs": [{"name": "obs", "shape": ["batch", widths[0]]}],
+            "outputs": [{"name": "actions", "shape": ["batch", joints]}],
+        }
+    }
     path.mkdir(parents=True)
     graph = mlp_graph(layers, "elu", np.zeros(widths[0], np.float32), np.ones(widths[0], np.float32))
     (path / "policy.onnx").write_bytes(graph.SerializeToString())

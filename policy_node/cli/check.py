@@ -12,8 +12,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command; returns 0 for a bundle that can be run right, 1 for any other."""
     parser = argparse.ArgumentParser(
         prog="policy-node check",
-        description="Loads a bundle exactly as the node does, replays its golden recording, and prints what it observes "
-        "and drives. Exit code 1, with every fault, where it cannot be run right.",
+        description="Loads a bundle exactly as the node does, replays its golden recording, and prints what it "
+        "observes and drives. Exit code 1, with every fault, where it cannot be run right.",
     )
     parser.add_argument("bundle", type=Path, help="folder with policy_spec.json and policy.onnx")
     parser.add_argument("--robot", type=Path, help="robot file that the node will be given")
@@ -30,19 +30,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(highlight=False)
     try:
         robot = load_robot(args.robot) if args.robot else None
-        loaded = load_policy(args.bundle, robot, provider=args.provider,
-                             robot_source=str(args.robot) if args.robot else "the contract")
+        loaded = load_policy(
+            args.bundle, robot, provider=args.provider, robot_source=str(args.robot) if args.robot else "the contract"
+        )
     except PolicyNodeError as error:
         console.print(f"[red]refused[/red]\n{error}", soft_wrap=True)
         return 1
     console.print(observation_table(loaded.runner))
     console.print(joint_table(loaded.runner))
     if loaded.golden is not None:
-        console.print(f"golden recording: {loaded.golden.ticks} ticks replayed, largest differences: observation "
-                      f"{loaded.golden.obs:.1e}, action {loaded.golden.action:.1e}, target {loaded.golden.target:.1e} rad")
+        console.print(
+            f"golden recording: {loaded.golden.ticks} ticks replayed, largest differences: observation "
+            f"{loaded.golden.obs:.1e}, action {loaded.golden.action:.1e}, target {loaded.golden.target:.1e} rad"
+        )
     for note in loaded.notes:
         console.print(f"[yellow]note:[/yellow] {note}", soft_wrap=True)
     rate = loaded.bundle.spec.rate
-    console.print(f"[green]good[/green]: {args.bundle} runs at {1.0 / rate.control_dt:g} Hz on "
-                  f"{loaded.provider}, hash {loaded.bundle.digest[:12]}")
+    console.print(
+        f"[green]good[/green]: {args.bundle} runs at {1.0 / rate.control_dt:g} Hz on "
+        f"{loaded.provider}, hash {loaded.bundle.digest[:12]}"
+    )
     return 0

@@ -24,8 +24,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         import rclpy  # noqa: F401
     except ModuleNotFoundError:
-        print("deploy: there is no rclpy: source a ROS 2 workspace that holds policy_node, or build one with "
-              "'make build'.", file=sys.stderr)
+        print(
+            "deploy: there is no rclpy: source a ROS 2 workspace that holds policy_node, or build one with "
+            "'make build'.",
+            file=sys.stderr,
+        )
         return 1
     import numpy as np
 

@@ -86,14 +86,17 @@ def _unsupported(term: ActionTermSpec, entity: str) -> list[str]:
     where = f"action term '{term.name}'"
     if term.dofs_name is None or term.target is None or term.reference_source is None:
         shown = term.class_ or term.term or "nameless"
-        return [f"{where}: its class '{shown}' carries no joints, target and reference_source, so no rule says how its "
-                "action becomes joint targets. Only joint controllers are run."]
+        return [
+            f"{where}: its class '{shown}' carries no joints, target and reference_source, so no rule says how its "
+            "action becomes joint targets. Only joint controllers are run."
+        ]
     faults = []
     if term.target != "position":
         faults.append(f"{where}.target: '{term.target}' is not supported yet; 'position' is.")
     if term.reference_source not in ("zero", "default"):
-        faults.append(f"{where}.reference_source: '{term.reference_source}' is not supported yet; "
-                      "'zero' and 'default' are.")
+        faults.append(
+            f"{where}.reference_source: '{term.reference_source}' is not supported yet; 'zero' and 'default' are."
+        )
     if term.mimic_dofs:
         faults.append(f"{where}.mimic_dofs: mimic joints are not supported yet.")
     if term.velocity_feedforward is not None:

@@ -119,7 +119,8 @@ class Controller:
         if machine.state is State.INACTIVE:
             return None
         if machine.state is State.WAITING:
-            return self._wait(now)
+            self._wait(now)
+            return None
         if machine.state in (State.HOLDING, State.RUNNING):
             if gap > self.params.max_tick_gap:
                 machine.fail(Fault(TICK_GAP, f"{gap:.3f} s; the bound is {self.params.max_tick_gap:g} s"), now)
@@ -139,9 +140,14 @@ class Controller:
 
     def waiting_for(self, now: float) -> str:
         """What keeps the node in WAITING, in words."""
-        return "; ".join(
-            f"{stream.name}: {self._describe(stream, now)}" for stream in self.inputs.needed() if self._is_stale(stream, now)
-        ) or "inputs are fresh"
+        return (
+            "; ".join(
+                f"{stream.name}: {self._describe(stream, now)}"
+                for stream in self.inputs.needed()
+                if self._is_stale(stream, now)
+            )
+            or "inputs are fresh"
+        )
 
     def entry_refusal(self) -> str | None:
         """Why the policy may not start from the measured pose, or None when it may."""
@@ -150,9 +156,11 @@ class Controller:
         off = np.abs(sensors.joint_pos - self._entry_pos)
         worst = int(off.argmax())
         if off[worst] > entry.joint_pos_tolerance:
-            return (f"{joints[worst]} is {off[worst]:.2f} rad from its entry pose "
-                    f"({sensors.joint_pos[worst]:.2f} instead of {self._entry_pos[worst]:.2f}); "
-                    f"{entry.joint_pos_tolerance:g} rad is allowed")
+            return (
+                f"{joints[worst]} is {off[worst]:.2f} rad from its entry pose "
+                f"({sensors.joint_pos[worst]:.2f} instead of {self._entry_pos[worst]:.2f}); "
+                f"{entry.joint_pos_tolerance:g} rad is allowed"
+            )
         speed = np.abs(sensors.joint_vel)
         worst = int(speed.argmax())
         if speed[worst] > entry.joint_vel_tolerance:
@@ -257,4 +265,3 @@ class Controller:
         if not stream.accepted:
             return "no message has come"
         return f"the newest is {now - stream.arrival:.3f} s old; the bound is {self.params.input_timeout:g} s"
-

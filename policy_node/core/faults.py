@@ -56,40 +56,50 @@ def _fault(name: str, cause: str, remedy: str, severity: Severity = Severity.DAM
 
 
 INPUT_STALE = _fault(
-    "input_stale", "an input has stopped",
+    "input_stale",
+    "an input has stopped",
     "Look at the driver and the network of that topic; then ask for hold.",
 )
 INPUT_INVALID = _fault(
-    "input_invalid", "an input holds values that cannot be right",
+    "input_invalid",
+    "an input holds values that cannot be right",
     "Look at the driver of that topic; then ask for hold.",
 )
 OBSERVATION_NOT_FINITE = _fault(
-    "observation_not_finite", "the observation holds NaN or infinity",
+    "observation_not_finite",
+    "the observation holds NaN or infinity",
     "Look at the source of the component that is named.",
 )
 ACTION_NOT_FINITE = _fault(
-    "action_not_finite", "the policy's output holds NaN or infinity",
+    "action_not_finite",
+    "the policy's output holds NaN or infinity",
     "The checkpoint or its inputs are at fault; replay the run before trying again.",
 )
 INFERENCE_FAILED = _fault(
-    "inference_failed", "running the graph raised an error", "Read the log; check the bundle and the provider.",
+    "inference_failed",
+    "running the graph raised an error",
+    "Read the log; check the bundle and the provider.",
 )
 TILT = _fault(
-    "tilt", "the base is tilted beyond the bound", "Stand the robot up, then ask for hold.",
+    "tilt",
+    "the base is tilted beyond the bound",
+    "Stand the robot up, then ask for hold.",
 )
 ENTRY_TIMEOUT = _fault(
-    "entry_timeout", "the entry pose was not reached in time",
+    "entry_timeout",
+    "the entry pose was not reached in time",
     "Free the joint that is named, or allow more time with hold_timeout.",
 )
 TICK_GAP = _fault(
-    "tick_gap", "no tick ran for too long",
+    "tick_gap",
+    "no tick ran for too long",
     "The process was stopped or the machine is too busy; free it, then ask for hold.",
 )
 TICK_FAILED = _fault(
-    "tick_failed", "the tick raised an error, which is a defect of this software", "Report the traceback in the log.",
+    "tick_failed",
+    "the tick raised an error, which is a defect of this software",
+    "Report the traceback in the log.",
 )
 SHUTDOWN = _fault("shutdown", "the node is stopping", "Start it again.")
 REQUESTED = _fault("requested", "a person asked for it", "Ask for hold when ready.")
-ESTOP = _fault(
-    "estop", "an emergency stop was requested", "Clear the cause, then ask for reset.", Severity.ESTOP
-)
+ESTOP = _fault("estop", "an emergency stop was requested", "Clear the cause, then ask for reset.", Severity.ESTOP)

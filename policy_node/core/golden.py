@@ -22,7 +22,15 @@ TARGET_TOLERANCE = 1e-4
 RELATIVE_TOLERANCE = 1e-5
 
 _ARRAYS = (
-    "joint_names", "time", "joint_pos", "joint_vel", "imu_quat_xyzw", "imu_ang_vel", "obs", "action", "target_pos",
+    "joint_names",
+    "time",
+    "joint_pos",
+    "joint_vel",
+    "imu_quat_xyzw",
+    "imu_ang_vel",
+    "obs",
+    "action",
+    "target_pos",
     "target_joint_names",
 )
 
@@ -93,12 +101,17 @@ def read_golden(content: bytes, command_names: list[str], source: str = "golden.
         raise GoldenError(f"{source}: is not a readable npz file ({error}).") from None
     ticks = len(arrays["obs"]) if arrays["obs"].ndim == 2 else 0
     if ticks < MIN_TICKS:
-        raise GoldenError(f"{source}: holds {ticks} ticks; at least {MIN_TICKS} consecutive ones from a reset are needed.")
+        raise GoldenError(
+            f"{source}: holds {ticks} ticks; at least {MIN_TICKS} consecutive ones from a reset are needed."
+        )
     joints = tuple(str(name) for name in arrays["joint_names"])
     target_joints = tuple(str(name) for name in arrays["target_joint_names"])
     shapes = {
-        "joint_pos": (ticks, len(joints)), "joint_vel": (ticks, len(joints)), "imu_quat_xyzw": (ticks, 4),
-        "imu_ang_vel": (ticks, 3), "target_pos": (ticks, len(target_joints)),
+        "joint_pos": (ticks, len(joints)),
+        "joint_vel": (ticks, len(joints)),
+        "imu_quat_xyzw": (ticks, 4),
+        "imu_ang_vel": (ticks, 3),
+        "target_pos": (ticks, len(target_joints)),
     }
     for name, array in arrays.items():
         if name in shapes and array.shape != shapes[name]:
@@ -106,14 +119,18 @@ def read_golden(content: bytes, command_names: list[str], source: str = "golden.
         numeric = array.dtype.kind in "fiu"
         if name not in ("joint_names", "target_joint_names") and not (numeric and np.isfinite(array).all()):
             raise GoldenError(f"{source}: {name} holds values that are not finite numbers.")
+    raw = {name: np.asarray(array, np.float64) for name, array in arrays.items() if array.dtype.kind in "fiu"}
     return GoldenRecording(
-        joints,
-        *(np.asarray(arrays[name], np.float64) for name in ("joint_pos", "joint_vel", "imu_quat_xyzw", "imu_ang_vel")),
-        {name: np.asarray(arrays[name], np.float64) for name in command_names},
-        np.asarray(arrays["obs"], np.float32),
-        np.asarray(arrays["action"], np.float32),
-        np.asarray(arrays["target_pos"], np.float64),
-        target_joints,
+        joint_names=joints,
+        joint_pos=raw["joint_pos"],
+        joint_vel=raw["joint_vel"],
+        imu_quat_xyzw=raw["imu_quat_xyzw"],
+        imu_ang_vel=raw["imu_ang_vel"],
+        commands={name: raw[name] for name in command_names},
+        obs=raw["obs"].astype(np.float32),
+        action=raw["action"].astype(np.float32),
+        target_pos=raw["target_pos"],
+        target_joint_names=target_joints,
     )
 
 
@@ -129,8 +146,11 @@ def replay(runner: PolicyRunner, golden: GoldenRecording, source: str = "golden.
     spec = runner.spec
     # The recording was made with the contract's own mount and names, whatever a site says.
     inputs = Inputs(
-        runner.new_sensors(), runner.site.joint_names, {name: name for name in runner.site.joint_names},
-        spec.deployment.imu.model_copy(update={"frame_id": None}), {},
+        runner.new_sensors(),
+        runner.site.joint_names,
+        {name: name for name in runner.site.joint_names},
+        spec.deployment.imu.model_copy(update={"frame_id": None}),
+        {},
     )
     if golden.obs.shape[1] != spec.observations.dim or golden.action.shape[1:] != (spec.actions.dim,):
         raise GoldenError(
@@ -186,6 +206,6 @@ def _worst(
 
 def _difference(source: str, tick: int, what: str, got: float, expected: float) -> str:
     return (
-        f"{source}: at tick {tick} the {what} is {got:.7g} here and {expected:.7g} in the recording. The bundle's files do "
-        "not belong together, or the contract does not say what the training did. Export the checkpoint anew."
+        f"{source}: at tick {tick} the {what} is {got:.7g} here and {expected:.7g} in the recording. The bundle's "
+        "files do not belong together, or the contract does not say what the training did. Export the checkpoint anew."
     )

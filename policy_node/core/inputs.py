@@ -133,8 +133,9 @@ class Inputs:
         velocity.take(index, out=scratch[1], mode="clip")
         if not math.isfinite(scratch.sum()):
             row, column = np.argwhere(~np.isfinite(scratch))[0]
-            stream.refuse(arrival, f"{('position', 'velocity')[row]} of {self.joint_names[column]} is "
-                                   f"{scratch[row, column]}")
+            stream.refuse(
+                arrival, f"{('position', 'velocity')[row]} of {self.joint_names[column]} is {scratch[row, column]}"
+            )
             return False
         self.sensors.joint_pos[:] = scratch[0]
         self.sensors.joint_vel[:] = scratch[1]
@@ -142,7 +143,11 @@ class Inputs:
         return True
 
     def set_imu(
-        self, quat_xyzw: Sequence[float], ang_vel: Sequence[float], arrival: float, frame_id: str = "",
+        self,
+        quat_xyzw: Sequence[float],
+        ang_vel: Sequence[float],
+        arrival: float,
+        frame_id: str = "",
         has_orientation: bool = True,
     ) -> bool:
         """Takes an IMU sample, or refuses it with a reason.
@@ -160,8 +165,11 @@ class Inputs:
         stream = self.imu
         expected = self.imu_spec.frame_id
         if expected and frame_id != expected:
-            stream.refuse(arrival, f"frame_id is '{frame_id}'; the contract was made for '{expected}'. Remap imu/data to "
-                                   "that IMU, or state frame and mount of this one in the robot file")
+            stream.refuse(
+                arrival,
+                f"frame_id is '{frame_id}'; the contract was made for '{expected}'. Remap imu/data to "
+                "that IMU, or state frame and mount of this one in the robot file",
+            )
             return False
         if not has_orientation:
             stream.refuse(arrival, "reports no orientation (orientation_covariance[0] is -1), and the policy needs it")

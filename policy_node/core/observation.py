@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from policy_node.core.sensors import SensorLayout
-from policy_node.core.terms import TermColumns, TermContext, TermFault, compile_term
+from policy_node.core.terms import TermColumns, TermContext, TermError, compile_term
 from policy_node.errors import SpecError
 from policy_node.spec.model import EntitySpec, ObservationsSpec
 
@@ -55,7 +55,7 @@ class ObservationBuilder:
             for term in group.terms:
                 try:
                     compiled.append(compile_term(term, context))
-                except TermFault as fault:
+                except TermError as fault:
                     faults.append(f"observation term '{term.name}' of group '{group.name}': {fault}")
         if faults:
             raise SpecError(source, faults)

@@ -43,6 +43,6 @@ class ConstantPolicy:
     def reset(self) -> None:
         """Nothing is carried."""
 
-    def infer(self, obs: F32) -> F32:
+    def infer(self, obs: F32) -> F32:  # noqa: ARG002 (the protocol of a policy)
         """The constant action, shape (action_dim,)."""
         return self._action

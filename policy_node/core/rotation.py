@@ -17,8 +17,7 @@ import numpy.typing as npt
 def gravity_in_frame(x: float, y: float, z: float, w: float) -> tuple[float, float, float]:
     """Direction of gravity in a frame.
 
-    Args:
-        x, y, z, w: orientation of the frame in a world whose z points up, a unit quaternion.
+    The unit quaternion (x, y, z, w) is the orientation of the frame in a world whose z points up.
 
     Returns:
         The unit vector (0, 0, -1) of the world, in the components of the frame.

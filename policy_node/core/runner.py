@@ -78,8 +78,8 @@ class PolicyRunner:
         if policy.obs_dim != spec.observations.dim:
             table = ", ".join(f"{row.name} {row.stop - row.start}" for row in self.observation.table)
             raise ModelError(
-                f"the graph takes an observation of width {policy.obs_dim}; the contract builds {spec.observations.dim}: "
-                f"{table}. Graph and contract come from different exports."
+                f"the graph takes an observation of width {policy.obs_dim}; the contract builds "
+                f"{spec.observations.dim}: {table}. Graph and contract come from different exports."
             )
         if policy.action_dim != spec.actions.dim:
             raise ModelError(

@@ -35,7 +35,7 @@ class TermColumns:
     offset: npt.NDArray[np.float64]
 
 
-class TermFault(ValueError):
+class TermError(ValueError):
     """Why a term cannot be built; the caller adds where it stands."""
 
 
@@ -53,16 +53,16 @@ def compile_term(term: TermSpec, context: TermContext) -> TermColumns:
     """Builds one term.
 
     Raises:
-        TermFault: the term is unknown, its config holds unknown keys, or its width differs from frame_dim.
+        TermError: the term is unknown, its config holds unknown keys, or its width differs from frame_dim.
     """
     function = TERMS.get(term.term)
     if function is None:
-        raise TermFault(f"the term '{term.term}' is not known. Known terms: {', '.join(sorted(TERMS))}.")
+        raise TermError(f"the term '{term.term}' is not known. Known terms: {', '.join(sorted(TERMS))}.")
     if term.modifiers:
-        raise TermFault(f"modifiers are not supported yet, and '{term.name}' has {len(term.modifiers)}.")
+        raise TermError(f"modifiers are not supported yet, and '{term.name}' has {len(term.modifiers)}.")
     compiled = function(term, context)
     if len(compiled.columns) != term.frame_dim:
-        raise TermFault(f"frame_dim is {term.frame_dim}, but the term '{term.term}' is {len(compiled.columns)} wide.")
+        raise TermError(f"frame_dim is {term.frame_dim}, but the term '{term.term}' is {len(compiled.columns)} wide.")
     return compiled
 
 
@@ -118,7 +118,7 @@ def last_action(term: TermSpec, context: TermContext) -> TermColumns:
 def _whole(name: str, context: TermContext) -> TermColumns:
     place = context.layout.columns.get(name)
     if place is None:
-        raise TermFault(f"nothing provides '{name}'. Declare it under deployment.commands, with its ranges.")
+        raise TermError(f"nothing provides '{name}'. Declare it under deployment.commands, with its ranges.")
     columns = np.arange(place.start, place.stop, dtype=np.intp)
     return TermColumns(columns, np.zeros(len(columns)))
 
@@ -132,17 +132,17 @@ def _joints(
         name = next(iter(context.entities))
     entity = context.entities.get(name) if isinstance(name, str) else None
     if entity is None:
-        raise TermFault(f"config.entity_name is {name!r}; entities has: {', '.join(context.entities)}.")
+        raise TermError(f"config.entity_name is {name!r}; entities has: {', '.join(context.entities)}.")
     joints = term.config.get("dofs_name", entity.dofs_name)
     if not isinstance(joints, list) or not all(isinstance(joint, str) for joint in joints):
-        raise TermFault("config.dofs_name is not a list of joint names.")
+        raise TermError("config.dofs_name is not a list of joint names.")
     unknown = [joint for joint in joints if joint not in entity.dofs_name]
     if unknown:
-        raise TermFault(
+        raise TermError(
             f"config.dofs_name has {', '.join(unknown)}; entity '{name}' has: {', '.join(entity.dofs_name)}."
         )
     if len(set(joints)) != len(joints):
-        raise TermFault("config.dofs_name lists a joint twice.")
+        raise TermError("config.dofs_name lists a joint twice.")
     places = [entity.dofs_name.index(joint) for joint in joints]
     start = context.layout.columns[quantity].start
     default = np.array([entity.default_dofs_pos[place] for place in places])
@@ -152,7 +152,7 @@ def _joints(
 def _check_config(term: TermSpec, context: TermContext, known: Sequence[str]) -> None:
     unknown = [key for key in term.config if key not in known and key not in context.inert_keys]
     if unknown:
-        raise TermFault(
+        raise TermError(
             f"config has the keys {', '.join(unknown)}, which the term '{term.term}' does not know "
             f"(it knows: {', '.join(known) or 'none'}). List a key that changes no number in deployment.inert_keys."
         )

@@ -62,8 +62,15 @@ class ExportReport:
 
 
 def export_checkpoint(
-    checkpoint: Path, task: Path, out: Path, *, agent: Path | None = None, golden: Path | None = None,
-    formats: tuple[str, ...] = FORMATS, verify: bool = True, progress: Callable[[str], None] = lambda step: None,
+    checkpoint: Path,
+    task: Path,
+    out: Path,
+    *,
+    agent: Path | None = None,
+    golden: Path | None = None,
+    formats: tuple[str, ...] = FORMATS,
+    verify: bool = True,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> ExportReport:
     """Turns a checkpoint into a bundle.
 
@@ -195,16 +202,23 @@ def _check_destination(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise ExportError(f"{out}: is a file; a bundle is a folder. Give --out another name.")
     if out.is_dir() and any(out.iterdir()) and not (out / SPEC_FILE).is_file():
-        raise ExportError(f"{out}: is not empty and holds no {SPEC_FILE}, so it is no earlier bundle. It is left as it "
-                          "is; give --out another folder.")
+        raise ExportError(
+            f"{out}: is not empty and holds no {SPEC_FILE}, so it is no earlier bundle. It is left as it "
+            "is; give --out another folder."
+        )
 
 
 def _check_widths(contract: TaskSpec, source: SourcePolicy, name: str) -> None:
     if source.obs_dim != contract.observations.dim:
-        table = ", ".join(f"{term.name} {term.frame_dim * max(1, term.history_length)}"
-                          for group in contract.observations.groups for term in group.terms)
-        raise ExportError(f"the checkpoint takes an observation of width {source.obs_dim}; {name} describes "
-                          f"{contract.observations.dim}: {table}. The task description is not the trained one.")
+        table = ", ".join(
+            f"{term.name} {term.frame_dim * max(1, term.history_length)}"
+            for group in contract.observations.groups
+            for term in group.terms
+        )
+        raise ExportError(
+            f"the checkpoint takes an observation of width {source.obs_dim}; {name} describes "
+            f"{contract.observations.dim}: {table}. The task description is not the trained one."
+        )
     if source.action_dim != contract.actions.dim:
         raise ExportError(f"the checkpoint gives {source.action_dim} actions; {name} describes {contract.actions.dim}.")
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import numpy as np
 
@@ -46,15 +47,22 @@ def synthetic_golden(runner: PolicyRunner, source: SourcePolicy, seed: int = 0) 
         target = runner.decoder.decode(action)[runner.decoder.driven_index]
         runner.set_last_action(action)
         row = {
-            "time": np.array(tick * runner.spec.rate.control_dt), "joint_pos": sensors.joint_pos,
-            "joint_vel": sensors.joint_vel, "imu_quat_xyzw": sensors.imu_quat_xyzw, "imu_ang_vel": sensors.imu_ang_vel,
-            "obs": obs, "action": action, "target_pos": target, **sensors.commands,
+            "time": np.array(tick * runner.spec.rate.control_dt),
+            "joint_pos": sensors.joint_pos,
+            "joint_vel": sensors.joint_vel,
+            "imu_quat_xyzw": sensors.imu_quat_xyzw,
+            "imu_ang_vel": sensors.imu_ang_vel,
+            "obs": obs,
+            "action": action,
+            "target_pos": target,
+            **sensors.commands,
         }
         for name, value in row.items():
             rows.setdefault(name, []).append(np.array(value))
     stream = io.BytesIO()
-    np.savez_compressed(
-        stream, format=np.array(1), joint_names=np.array(joints), target_joint_names=np.array(runner.decoder.driven_joints),
-        **{name: np.stack(values) for name, values in rows.items()},
-    )
+    arrays: dict[str, Any] = {name: np.stack(values) for name, values in rows.items()}
+    arrays["format"] = np.array(1)
+    arrays["joint_names"] = np.array(joints)
+    arrays["target_joint_names"] = np.array(runner.decoder.driven_joints)
+    np.savez_compressed(stream, **arrays)
     return stream.getvalue()

@@ -35,7 +35,9 @@ Layer = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
 
 
 def mlp_graph(
-    layers: Sequence[Layer], activation: str, mean: npt.NDArray[np.float32] | None = None,
+    layers: Sequence[Layer],
+    activation: str,
+    mean: npt.NDArray[np.float32] | None = None,
     divisor: npt.NDArray[np.float32] | None = None,
 ) -> onnx.ModelProto:
     """Builds actions = layers((obs - mean) / divisor) with ``activation`` between the layers.

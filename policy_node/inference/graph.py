@@ -14,8 +14,9 @@ from policy_node.errors import ModelError
 SPEC_METADATA_KEY = "policy_node.spec"
 """Metadata key under which the export embeds the contract."""
 
-RANDOM_OPERATORS = frozenset({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial",
-                              "Bernoulli"})
+RANDOM_OPERATORS = frozenset(
+    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ def inspect_graph(content: bytes, source: str = "policy.onnx") -> GraphInfo:
     for tensor in _tensors(model.graph):
         if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
             raise ModelError(
-                f"{source}: keeps the tensor '{tensor.name}' in another file. A bundle is one ONNX file: export it anew, "
-                "or inline the weights."
+                f"{source}: keeps the tensor '{tensor.name}' in another file. A bundle is one ONNX file: export it "
+                "anew, or inline the weights."
             )
     for node in _nodes(model.graph):
         if node.op_type in RANDOM_OPERATORS:

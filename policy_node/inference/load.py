@@ -43,7 +43,10 @@ class LoadedPolicy:
 
 
 def load_policy(
-    path: Path, robot: RobotFile | None = None, params: ControllerParams | None = None, provider: str = "cpu",
+    path: Path,
+    robot: RobotFile | None = None,
+    params: ControllerParams | None = None,
+    provider: str = "cpu",
     robot_source: str = "robot file",
 ) -> LoadedPolicy:
     """Loads a bundle folder: checks, opens, replays its golden recording.
@@ -80,8 +83,10 @@ def load_policy(
         proof = PolicyRunner(spec, policy, replace(site, imu=spec.deployment.imu))
         difference = replay(proof, read_golden(bundle.golden, list(spec.deployment.commands)))
         if spec.deployment.golden is not None and spec.deployment.golden.source == "synthetic":
-            notes.append("the golden recording is synthetic: it proves that export and run time agree, not that they "
-                         "agree with the training.")
+            notes.append(
+                "the golden recording is synthetic: it proves that export and run time agree, not that they "
+                "agree with the training."
+            )
     runner = PolicyRunner(spec, policy, site, params)
     return LoadedPolicy(bundle, runner, difference, policy.provider, tuple(notes))
 

@@ -64,8 +64,10 @@ class OnnxPolicy:
         for kind, said, found in (("input", declared.inputs, info.inputs), ("output", declared.outputs, info.outputs)):
             names, present = [item.name for item in said], [name for name, _ in found]
             if sorted(names) != sorted(present):
-                raise ModelError(f"{source}: has the {kind}s {', '.join(present)}; the contract names "
-                                 f"{', '.join(names)}. Graph and contract come from different exports.")
+                raise ModelError(
+                    f"{source}: has the {kind}s {', '.join(present)}; the contract names "
+                    f"{', '.join(names)}. Graph and contract come from different exports."
+                )
         if provider == "auto":
             provider = choose_provider(content, source)
         if provider not in PROVIDERS:
@@ -73,7 +75,7 @@ class OnnxPolicy:
         self._session = _open(content, provider, source)
         self.provider = _running_on(self._session, provider)
         self.obs_dim, self.action_dim = spec.observations.dim, spec.actions.dim
-        self._obs, self._action = _find_io(self._session, self.obs_dim, self.action_dim, source)
+        self._obs, self._action = _find_io(self._session, source)
         self._obs_array = np.zeros(_batch_of_one(self._obs, source), dtype=np.float32)
         self._action_array = np.zeros(_batch_of_one(self._action, source), dtype=np.float32)
         for argument, array, width, name in (
@@ -186,7 +188,7 @@ def _open(content: bytes, provider: str, source: str) -> ort.InferenceSession:
         missing = "onnxruntime-gpu" if provider in ("cuda", "tensorrt") else "onnxruntime"
         raise ProviderError(
             f"provider '{provider}' was asked for, but the installed onnxruntime {ort.__version__} offers "
-            f"{', '.join(ort.get_available_providers())}. Install {missing} (never both packages), or take provider cpu."
+            f"{', '.join(ort.get_available_providers())}. Install {missing} (never both), or take provider cpu."
         )
     providers = [full] if provider == "cpu" else [full, PROVIDERS["cpu"]]
     try:
@@ -200,16 +202,14 @@ def _running_on(session: ort.InferenceSession, provider: str) -> str:
     running = session.get_providers()
     if running[0] != PROVIDERS[provider]:
         raise ProviderError(
-            f"provider '{provider}' was asked for, but the session runs on {', '.join(running)}: its libraries (CUDA and "
-            "cuDNN in the versions that this onnxruntime-gpu needs, TensorRT for tensorrt) were not found or did not "
-            "load. Install them, or take provider cpu or auto."
+            f"provider '{provider}' was asked for, but the session runs on {', '.join(running)}: its libraries (CUDA "
+            "and cuDNN in the versions that this onnxruntime-gpu needs, TensorRT for tensorrt) were not found or did "
+            "not load. Install them, or take provider cpu or auto."
         )
     return provider
 
 
-def _find_io(
-    session: ort.InferenceSession, obs_dim: int, action_dim: int, source: str
-) -> tuple[ort.NodeArg, ort.NodeArg]:
+def _find_io(session: ort.InferenceSession, source: str) -> tuple[ort.NodeArg, ort.NodeArg]:
     inputs, outputs = session.get_inputs(), session.get_outputs()
     for item in (*inputs, *outputs):
         if item.type != "tensor(float)":
@@ -242,8 +242,9 @@ def _find_state(session: ort.InferenceSession, obs: str, action: str, source: st
             continue
         partner = item.name.removesuffix("_in") + "_out"
         if not item.name.endswith("_in") or partner not in outputs:
-            raise ModelError(f"{source}: nothing feeds its input '{item.name}'. A recurrent state is a pair such as "
-                             "h_in and h_out.")
+            raise ModelError(
+                f"{source}: nothing feeds its input '{item.name}'. A recurrent state is a pair such as h_in and h_out."
+            )
         if len(item.shape) != 3 or not all(isinstance(axis, int) for axis in (item.shape[0], item.shape[2])):
             raise ModelError(f"{source}: '{item.name}' has shape {item.shape}; expected [layers, batch, hidden].")
         found.append(StateTensor(item.name, partner, (item.shape[0], 1, item.shape[2])))

@@ -38,8 +38,13 @@ from policy_node.ros.timing import Window
 from policy_node.spec.robot import load_robot
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
-REQUESTS = {"run": Request.RUN, "hold": Request.HOLD, "damp": Request.DAMP, "estop": Request.ESTOP,
-            "reset": Request.RESET}
+REQUESTS = {
+    "run": Request.RUN,
+    "hold": Request.HOLD,
+    "damp": Request.DAMP,
+    "estop": Request.ESTOP,
+    "reset": Request.RESET,
+}
 
 TARGETS_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Best effort: whoever plots may lose a sample, and must never hold up a tick."""
@@ -145,8 +150,10 @@ class DeployNode(LifecycleNode):
     def _configure(self) -> None:
         bundle = self._text("bundle")
         if not bundle:
-            raise ValueError("the parameter 'bundle' is empty. Give it the folder of a bundle, such as bundle:=DIR on the "
-                             "command line of the launch file.")
+            raise ValueError(
+                "the parameter 'bundle' is empty. Give it the folder of a bundle, such as bundle:=DIR on the "
+                "command line of the launch file."
+            )
         if self._flag("auto_run") and not (self._flag("use_sim_time") or self._flag("lockstep")):
             raise ValueError("auto_run is for simulation: it needs use_sim_time or lockstep. On a robot, call ~/run.")
         values = {row.name: float(self.get_parameter(row.name).value) for row in controller_rows()}
@@ -156,14 +163,18 @@ class DeployNode(LifecycleNode):
         loaded = load_policy(Path(bundle), robot, params, self._text("provider"), robot_file or "the contract")
         site, control_dt = loaded.runner.site, loaded.bundle.spec.rate.control_dt
         if params.input_timeout < 2.0 * control_dt:
-            raise ValueError(f"input_timeout is {params.input_timeout:g} s, but the policy ticks every {control_dt:g} s: "
-                             f"give it at least {2.0 * control_dt:g} s.")
+            raise ValueError(
+                f"input_timeout is {params.input_timeout:g} s, but the policy ticks every {control_dt:g} s: "
+                f"give it at least {2.0 * control_dt:g} s."
+            )
         for note in loaded.notes:
             self.get_logger().warn(note)
         self._output = make_output(self._text("command_type"), self, site, control_dt, params.valid_for)
         if self._output.in_place_of_damping:
-            self.get_logger().warn(f"command_type {self._text('command_type')} cannot damp: in place of damping it "
-                                   f"{self._output.in_place_of_damping}.")
+            self.get_logger().warn(
+                f"command_type {self._text('command_type')} cannot damp: in place of damping it "
+                f"{self._output.in_place_of_damping}."
+            )
         self._controller = Controller(loaded.runner, params, auto_run=self._flag("auto_run"))
         self._loaded = loaded
         self._targets = self.create_publisher(JointState, "~/joint_targets", TARGETS_QOS)
@@ -173,8 +184,9 @@ class DeployNode(LifecycleNode):
                 publisher = self.create_publisher(Float32MultiArray, f"~/{name}", TARGETS_QOS)
                 setattr(self, f"_{name}_publisher", publisher)
                 self._entities.append((self.destroy_publisher, publisher))
-        self._topics = InputTopics(self, self._controller.inputs, lockstep=self._flag("lockstep"),
-                                   stamped=self._text("enable_stamped_cmd_vel"))
+        self._topics = InputTopics(
+            self, self._controller.inputs, lockstep=self._flag("lockstep"), stamped=self._text("enable_stamped_cmd_vel")
+        )
         if self._flag("lockstep"):
             self._done = self.create_publisher(LockstepDone, "lockstep/done", LOCKSTEP_QOS)
             subscription = self.create_subscription(LockstepTick, "lockstep/tick", self._on_lockstep_tick, LOCKSTEP_QOS)
@@ -182,9 +194,9 @@ class DeployNode(LifecycleNode):
         golden = loaded.golden
         proof = f"golden recording replayed over {golden.ticks} ticks" if golden else "no golden recording"
         self.get_logger().info(
-            f"{bundle}: {loaded.runner.spec.observations.dim} observations -> {loaded.runner.spec.actions.dim} actions for "
-            f"{len(loaded.runner.decoder.driven_joints)} of {len(site.joint_names)} joints at {1.0 / control_dt:g} Hz on "
-            f"{loaded.provider}; {proof}; hash {loaded.bundle.digest[:12]}"
+            f"{bundle}: {loaded.runner.spec.observations.dim} observations -> {loaded.runner.spec.actions.dim} actions "
+            f"for {len(loaded.runner.decoder.driven_joints)} of {len(site.joint_names)} joints at {1.0 / control_dt:g} "
+            f"Hz on {loaded.provider}; {proof}; hash {loaded.bundle.digest[:12]}"
         )
 
     def _release(self) -> None:
@@ -242,7 +254,8 @@ class DeployNode(LifecycleNode):
 
     def _publish(self, targets: JointTargets, stamp: Time) -> None:
         controller = self._controller
-        assert controller is not None and self._output is not None
+        assert controller is not None
+        assert self._output is not None
         self._sequence += 1
         self._sent = self._sequence
         damping = controller.state in (State.DAMPING, State.ESTOPPED)
@@ -267,16 +280,26 @@ class DeployNode(LifecycleNode):
         machine = controller.machine
         if machine.state is not self._told_state:
             log = self.get_logger().warn if machine.remedy else self.get_logger().info
-            log(f"{self._told_state.value} -> {machine.state.value}: {machine.reason}"
-                f"{'. ' + machine.remedy if machine.remedy else ''}")
+            log(
+                f"{self._told_state.value} -> {machine.state.value}: {machine.reason}"
+                f"{'. ' + machine.remedy if machine.remedy else ''}"
+            )
             self._told_state = machine.state
             self._status.due_at = now
         if self._status.due(now):
-            assert self._loaded is not None and self._ticker is not None
+            assert self._loaded is not None
+            assert self._ticker is not None
             self._status.publish(
-                controller, self._loaded, ticks=self._tick_times.count, missed=self._ticker.missed,
-                overruns=self._overruns, sequence=self._sequence, tick_times=self._tick_times, periods=self._periods,
-                now=controller.now, steady=now,
+                controller,
+                self._loaded,
+                ticks=self._tick_times.count,
+                missed=self._ticker.missed,
+                overruns=self._overruns,
+                sequence=self._sequence,
+                tick_times=self._tick_times,
+                periods=self._periods,
+                now=controller.now,
+                steady=now,
             )
             if machine.state is State.WAITING:
                 self.get_logger().info(machine.reason, throttle_duration_sec=3.0)
@@ -374,7 +397,7 @@ class ParameterError(PolicyNodeError, ValueError):
 
 
 def _descriptor(row: ParameterRow) -> ParameterDescriptor:
-    # The type is left open because ROS takes 1 in a YAML file for an integer and true for a boolean; check_value decides.
+    # The type is left open because ROS reads 1 as an integer and true as a boolean; check_value decides.
     description = row.description if not row.choices else f"{row.description} One of: {', '.join(row.choices)}."
     descriptor = ParameterDescriptor(description=description, dynamic_typing=True)
     if isinstance(row.default, float):

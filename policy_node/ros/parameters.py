@@ -42,15 +42,24 @@ class ParameterRow:
 NODE_PARAMETERS: tuple[ParameterRow, ...] = (
     ParameterRow("bundle", "", "Folder of the policy bundle. Required."),
     ParameterRow("robot_file", "", "Robot file: limits, damping gains, IMU mount and joint names of this robot."),
-    ParameterRow("provider", "cpu", "ONNX Runtime execution provider; auto measures what is there.",
-                 choices=PROVIDER_NAMES),
-    ParameterRow("command_type", "joint_command",
-                 "Form of the command. Only joint_command carries gains, so only it can damp; see docs/commands.md.",
-                 choices=COMMAND_TYPES),
-    ParameterRow("enable_stamped_cmd_vel", "auto",
-                 "Whether cmd_vel is a TwistStamped (true), a Twist (false), or what its publisher sends (auto).",
-                 choices=("auto", "true", "false")),
-    ParameterRow("autostart", False, "Configure and activate at start, for starting the executable without a launch file."),
+    ParameterRow(
+        "provider", "cpu", "ONNX Runtime execution provider; auto measures what is there.", choices=PROVIDER_NAMES
+    ),
+    ParameterRow(
+        "command_type",
+        "joint_command",
+        "Form of the command. Only joint_command carries gains, so only it can damp; see docs/commands.md.",
+        choices=COMMAND_TYPES,
+    ),
+    ParameterRow(
+        "enable_stamped_cmd_vel",
+        "auto",
+        "Whether cmd_vel is a TwistStamped (true), a Twist (false), or what its publisher sends (auto).",
+        choices=("auto", "true", "false"),
+    ),
+    ParameterRow(
+        "autostart", False, "Configure and activate at start, for starting the executable without a launch file."
+    ),
     ParameterRow("auto_run", False, "Run the policy as soon as the entry pose is reached. Refused outside simulation."),
     ParameterRow("lockstep", False, "Tick when the simulator asks for it, instead of on a timer."),
     ParameterRow("publish_observation", False, "Publish ~/observation and ~/action at every tick."),
@@ -63,8 +72,11 @@ def controller_rows() -> tuple[ParameterRow, ...]:
     for item in fields(ControllerParams):
         assert item.default is not MISSING
         meta = item.metadata
-        rows.append(ParameterRow(item.name, float(item.default), meta["description"], meta["low"], meta["high"],
-                                 unit=meta["unit"]))
+        rows.append(
+            ParameterRow(
+                item.name, float(item.default), meta["description"], meta["low"], meta["high"], unit=meta["unit"]
+            )
+        )
     return tuple(rows)
 
 

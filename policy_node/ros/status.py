@@ -21,8 +21,11 @@ STATUS_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE, durabi
 
 STATUS_PERIOD = 0.1
 DIAGNOSTICS_PERIOD = 1.0
-_LEVELS = {State.DAMPING: DiagnosticStatus.ERROR, State.ESTOPPED: DiagnosticStatus.ERROR,
-           State.WAITING: DiagnosticStatus.WARN}
+_LEVELS = {
+    State.DAMPING: DiagnosticStatus.ERROR,
+    State.ESTOPPED: DiagnosticStatus.ERROR,
+    State.WAITING: DiagnosticStatus.WARN,
+}
 
 
 class StatusPublisher:
@@ -44,20 +47,37 @@ class StatusPublisher:
         return now >= self.due_at
 
     def publish(
-        self, controller: Controller, loaded: LoadedPolicy, *, ticks: int, missed: int, overruns: int, sequence: int,
-        tick_times: Window, periods: Window, now: float, steady: float,
+        self,
+        controller: Controller,
+        loaded: LoadedPolicy,
+        *,
+        ticks: int,
+        missed: int,
+        overruns: int,
+        sequence: int,
+        tick_times: Window,
+        periods: Window,
+        now: float,
+        steady: float,
     ) -> None:
         """Publishes the status, and the diagnostics when they are due.
 
-        Args:
-            now: time that ages are counted from, s. steady: steady time, s.
+        Ages are counted from ``now``, which is simulated time in lockstep; ``steady`` is the steady clock, s.
         """
         self.due_at = steady + STATUS_PERIOD
         machine = controller.machine
         message = PolicyStatus(
-            state=machine.state.value, reason=machine.reason, remedy=machine.remedy, bundle=str(loaded.bundle.path),
-            bundle_hash=loaded.bundle.digest, provider=loaded.provider, golden_source=loaded.golden_source, ticks=ticks,
-            missed_ticks=missed, overruns=overruns, sequence=sequence,
+            state=machine.state.value,
+            reason=machine.reason,
+            remedy=machine.remedy,
+            bundle=str(loaded.bundle.path),
+            bundle_hash=loaded.bundle.digest,
+            provider=loaded.provider,
+            golden_source=loaded.golden_source,
+            ticks=ticks,
+            missed_ticks=missed,
+            overruns=overruns,
+            sequence=sequence,
         )
         message.header.stamp = self._node.get_clock().now().to_msg()
         message.tick_time_p50, message.tick_time_p99, message.tick_time_max = tick_times.summary()
@@ -76,13 +96,17 @@ class StatusPublisher:
     def _publish_diagnostics(self, status: PolicyStatus, state: State) -> None:
         # Bare numbers with the unit in the key: plot tools draw them then.
         values = {
-            "tick time p99 (s)": status.tick_time_p99, "period p99 (s)": status.period_p99,
-            "missed ticks": status.missed_ticks, "overruns": status.overruns,
+            "tick time p99 (s)": status.tick_time_p99,
+            "period p99 (s)": status.period_p99,
+            "missed ticks": status.missed_ticks,
+            "overruns": status.overruns,
             **{f"age of {name} (s)": age for name, age in zip(status.input, status.input_age)},
         }
         entry = DiagnosticStatus(
-            level=_LEVELS.get(state, DiagnosticStatus.OK), name=f"{self._node.get_fully_qualified_name()}: policy",
-            message=f"{status.state}: {status.reason}", hardware_id=status.bundle,
+            level=_LEVELS.get(state, DiagnosticStatus.OK),
+            name=f"{self._node.get_fully_qualified_name()}: policy",
+            message=f"{status.state}: {status.reason}",
+            hardware_id=status.bundle,
             values=[KeyValue(key="state", value=status.state)]
             + [KeyValue(key=key, value=f"{value:g}") for key, value in values.items()],
         )

@@ -73,15 +73,16 @@ class InputTopics:
             elif topic == IMU:
                 quat, rate = message.orientation, message.angular_velocity
                 self._inputs.set_imu(
-                    (quat.x, quat.y, quat.z, quat.w), (rate.x, rate.y, rate.z), when, message.header.frame_id,
+                    (quat.x, quat.y, quat.z, quat.w),
+                    (rate.x, rate.y, rate.z),
+                    when,
+                    message.header.frame_id,
                     # REP 145: a covariance that begins with -1 marks a quantity that the sensor does not report.
                     has_orientation=message.orientation_covariance[0] != -1.0,
                 )
             else:
                 twist = message.twist if isinstance(message, TwistStamped) else message
-                self._inputs.set_command(
-                    VELOCITY_COMMAND, (twist.linear.x, twist.linear.y, twist.angular.z), when
-                )
+                self._inputs.set_command(VELOCITY_COMMAND, (twist.linear.x, twist.linear.y, twist.angular.z), when)
 
     def has(self, topics: list[str], stamp: Time) -> bool:
         """Whether the newest message of each of these topics that is listened to carries this stamp."""
@@ -99,7 +100,9 @@ class InputTopics:
         def keep(message: Any, info: Any) -> None:
             # The middleware's time of receipt, so that a backlog does not look fresh. It is a time of the system
             # clock, of which only the distance to now is used.
-            waited = max(0.0, (time.time_ns() - info["received_timestamp"]) * 1e-9) if info["received_timestamp"] else 0.0
+            waited = (
+                max(0.0, (time.time_ns() - info["received_timestamp"]) * 1e-9) if info["received_timestamp"] else 0.0
+            )
             self.newest[topic] = (message, time.monotonic() - min(waited, 10.0))
             self.arrived()
 

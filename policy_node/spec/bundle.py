@@ -85,13 +85,16 @@ def read_bundle(path: Path) -> Bundle:
         SpecError: the contract cannot be run right.
     """
     if not path.is_dir():
-        raise BundleError(f"{path}: there is no such folder. A bundle is a folder with {SPEC_FILE} and policy.onnx; "
-                          "'policy-node export' writes one.")
+        raise BundleError(
+            f"{path}: there is no such folder. A bundle is a folder with {SPEC_FILE} and policy.onnx; "
+            "'policy-node export' writes one."
+        )
     text = read_text(path / SPEC_FILE)
     spec = parse_spec(text, SPEC_FILE)
     if spec.model.onnx is None:
-        raise BundleError(f"{path}: the contract names no ONNX file, and TorchScript is not run. Export with "
-                          "--format onnx.")
+        raise BundleError(
+            f"{path}: the contract names no ONNX file, and TorchScript is not run. Export with --format onnx."
+        )
     onnx = _read_member(path, spec.model.onnx.file, MAX_MODEL_BYTES)
     golden = None
     if spec.deployment.golden is not None:
@@ -122,10 +125,14 @@ def _compare_checksums(path: Path, spec: PolicySpec, contents: dict[str, bytes])
         if expected is not None and sha256(content) != expected:
             raise BundleError(
                 f"{path / name}: its SHA-256 is {sha256(content)[:16]}..., and {SPEC_FILE} was written for "
-                f"{expected[:16]}.... One of the two was replaced; export the checkpoint anew, never swap a single file."
+                f"{expected[:16]}.... One of the two was replaced; export the checkpoint anew, never swap one file."
             )
     unhashed = [name for name in contents if name not in checksums]
-    return [f"{SPEC_FILE}: holds no checksum of {', '.join(unhashed)}; a swapped file would go unnoticed."] if unhashed         else []
+    return (
+        [f"{SPEC_FILE}: holds no checksum of {', '.join(unhashed)}; a swapped file would go unnoticed."]
+        if unhashed
+        else []
+    )
 
 
 def _read_member(folder: Path, name: str, limit: int) -> bytes:

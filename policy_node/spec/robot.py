@@ -114,26 +114,36 @@ def join(spec: PolicySpec, robot: RobotFile | None, source: str = "robot file") 
     for joint, limits in robot.joint_limits.items():
         i = index[joint]
         for key, bounds, stricter in (
-            ("lower", lower, max), ("upper", upper, min), ("velocity", velocity, min), ("effort", effort, min),
+            ("lower", lower, max),
+            ("upper", upper, min),
+            ("velocity", velocity, min),
+            ("effort", effort, min),
         ):
             value = getattr(limits, key)
             if value is None:
                 continue
             if np.isfinite(bounds[i]) and value != bounds[i]:
-                notes.append(f"{joint}: {key} is {value:g} in the robot file and {bounds[i]:g} in the contract; "
-                             f"the stricter, {stricter(value, bounds[i]):g}, counts.")
+                notes.append(
+                    f"{joint}: {key} is {value:g} in the robot file and {bounds[i]:g} in the contract; "
+                    f"the stricter, {stricter(value, bounds[i]):g}, counts."
+                )
             bounds[i] = stricter(value, bounds[i])
     for i, joint in enumerate(joints):
         if not lower[i] < upper[i]:
-            faults.append(f"joint_limits.{joint}: contract and robot file leave no range "
-                          f"([{lower[i]:g}, {upper[i]:g}]).")
+            faults.append(
+                f"joint_limits.{joint}: contract and robot file leave no range ([{lower[i]:g}, {upper[i]:g}])."
+            )
         elif not lower[i] <= entity.default_dofs_pos[i] <= upper[i]:
-            faults.append(f"joint_limits.{joint}: the default {entity.default_dofs_pos[i]:g} is outside "
-                          f"[{lower[i]:g}, {upper[i]:g}].")
+            faults.append(
+                f"joint_limits.{joint}: the default {entity.default_dofs_pos[i]:g} is outside "
+                f"[{lower[i]:g}, {upper[i]:g}]."
+            )
     unlimited = [joint for i, joint in enumerate(joints) if not np.isfinite(lower[i] + upper[i])]
     if unlimited:
-        faults.append("joint_limits: neither contract nor robot file limits the position of "
-                      f"{', '.join(unlimited)}. Add lower and upper for each.")
+        faults.append(
+            "joint_limits: neither contract nor robot file limits the position of "
+            f"{', '.join(unlimited)}. Add lower and upper for each."
+        )
     if faults:
         raise SpecError(source, faults)
     for key, bounds in (("velocity", velocity), ("effort", effort)):
@@ -146,25 +156,32 @@ def join(spec: PolicySpec, robot: RobotFile | None, source: str = "robot file") 
         damping_kd[index[joint]] = kd
     if unset:
         which = "any joint" if len(unset) == count else ", ".join(unset)
-        notes.append(f"no damping_kd for {which}: the contract's kd is used when the robot is damped, "
-                     "which may be nearly a free fall. Set damping_kd in the robot file.")
+        notes.append(
+            f"no damping_kd for {which}: the contract's kd is used when the robot is damped, "
+            "which may be nearly a free fall. Set damping_kd in the robot file."
+        )
     imu = spec.deployment.imu if robot.imu is None else robot.imu
     if robot.imu is not None and robot.imu != spec.deployment.imu:
-        notes.append(f"the IMU is mounted as the robot file says, {imu.mount_quat_xyzw} (xyzw), frame {imu.frame_id}; "
-                     f"the contract says {spec.deployment.imu.mount_quat_xyzw}, frame {spec.deployment.imu.frame_id}.")
+        notes.append(
+            f"the IMU is mounted as the robot file says, {imu.mount_quat_xyzw} (xyzw), frame {imu.frame_id}; "
+            f"the contract says {spec.deployment.imu.mount_quat_xyzw}, frame {spec.deployment.imu.frame_id}."
+        )
     command_joints = tuple(robot.command_joints) or tuple(joints)
     wire_names = {joint: joint for joint in joints}
     wire_names.update({ours: wire for wire, ours in robot.joint_name_map.items()})
-    return Site(tuple(joints), lower, upper, velocity, effort, damping_kd, command_joints, wire_names, imu,
-                tuple(notes))
+    return Site(
+        tuple(joints), lower, upper, velocity, effort, damping_kd, command_joints, wire_names, imu, tuple(notes)
+    )
 
 
 def _unknown_joints(robot: RobotFile, index: dict[str, int]) -> list[str]:
     faults = []
     has = ", ".join(index)
     for key, names in (
-        ("joint_limits", robot.joint_limits), ("damping_kd", robot.damping_kd),
-        ("command_joints", robot.command_joints), ("joint_name_map", robot.joint_name_map.values()),
+        ("joint_limits", robot.joint_limits),
+        ("damping_kd", robot.damping_kd),
+        ("command_joints", robot.command_joints),
+        ("joint_name_map", robot.joint_name_map.values()),
     ):
         unknown = [name for name in names if name not in index]
         if unknown:

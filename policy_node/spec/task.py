@@ -58,11 +58,11 @@ def fill_layout(data: dict[str, Any]) -> None:
         for term in group["terms"]:
             if not isinstance(term, dict):
                 return
-            width = term.get("frame_dim") or _width(term, data)
-            if width is None:
+            frame_dim = term.get("frame_dim") or _width(term, data)
+            if not isinstance(frame_dim, int):
                 return
-            term.setdefault("frame_dim", width)
-            stacked = width * max(1, int(term.get("history_length") or 0))
+            term.setdefault("frame_dim", frame_dim)
+            stacked = frame_dim * max(1, int(term.get("history_length") or 0))
             term.setdefault("slice", [position, position + stacked])
             position += stacked
         span = position * max(1, int(group.get("history_length") or 0))

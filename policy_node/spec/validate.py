@@ -81,22 +81,30 @@ def _observation_faults(spec: Contract) -> list[str]:
 def _group_faults(group: GroupSpec, where: str) -> list[str]:
     faults = _duplicates(f"{where}.terms", [term.name for term in group.terms])
     if (group.backfill is None) != (group.history_length == 0):
-        faults.append(f"{where}.backfill: got {group.backfill} with history_length {group.history_length}; it is "
-                      "true or false with a history, and null without one.")
+        faults.append(
+            f"{where}.backfill: got {group.backfill} with history_length {group.history_length}; it is "
+            "true or false with a history, and null without one."
+        )
     position = 0
     for index, term in enumerate(group.terms):
         here = f"{where}.terms[{index}] ('{term.name}')"
         width = _term_width(term.frame_dim, term.history_length)
         if term.slice != [position, position + width]:
-            faults.append(f"{here}.slice: got {term.slice}; in order and without a gap it is "
-                          f"[{position}, {position + width}] (frame_dim {term.frame_dim}).")
+            faults.append(
+                f"{here}.slice: got {term.slice}; in order and without a gap it is "
+                f"[{position}, {position + width}] (frame_dim {term.frame_dim})."
+            )
         position += width
         if (term.backfill is None) != (term.history_length == 0):
-            faults.append(f"{here}.backfill: got {term.backfill} with history_length {term.history_length}; it is "
-                          "true or false with a history, and null without one.")
+            faults.append(
+                f"{here}.backfill: got {term.backfill} with history_length {term.history_length}; it is "
+                "true or false with a history, and null without one."
+            )
         if term.history_length and group.history_length:
-            faults.append(f"{here}.history_length: got {term.history_length} inside a group that stacks whole frames "
-                          f"({group.history_length}). Use one of the two.")
+            faults.append(
+                f"{here}.history_length: got {term.history_length} inside a group that stacks whole frames "
+                f"({group.history_length}). Use one of the two."
+            )
         faults += _range_faults(f"{here}.clip", term.clip)
         faults += _factor_faults(f"{here}.scale", term.scale, term.frame_dim)
     return faults
@@ -116,8 +124,10 @@ def _entity_faults(spec: Contract) -> list[str]:
                 if gain < 0.0 or math.copysign(1.0, gain) < 0.0:
                     faults.append(f"{where}.{key}: joint '{joint}' has {gain}; a gain is never negative, nor -0.0.")
                 elif gain == 0.0 and (name, joint) in driven:
-                    faults.append(f"{where}.{key}: joint '{joint}' has 0, but a position term drives it. "
-                                  "Take the gains that it was trained with.")
+                    faults.append(
+                        f"{where}.{key}: joint '{joint}' has 0, but a position term drives it. "
+                        "Take the gains that it was trained with."
+                    )
     return faults
 
 
@@ -150,8 +160,10 @@ def _action_faults(spec: Contract) -> list[str]:
             continue
         for joint in term.dofs_name:
             if joint not in entity.dofs_name:
-                faults.append(f"{where}.dofs_name: '{joint}' is not a joint of entity '{term.entity_name}'. "
-                              f"It has: {_listed(entity.dofs_name)}.")
+                faults.append(
+                    f"{where}.dofs_name: '{joint}' is not a joint of entity '{term.entity_name}'. "
+                    f"It has: {_listed(entity.dofs_name)}."
+                )
             other = drivers.setdefault((term.entity_name or "", joint), term.name)
             if other != term.name:
                 faults.append(f"{where}.dofs_name: '{joint}' is driven by '{other}' already. One term drives a joint.")
@@ -166,8 +178,10 @@ def _rate_faults(spec: Contract) -> list[str]:
         return []
     product = rate.decimation * rate.sim_dt
     if not math.isclose(product, rate.control_dt, rel_tol=1e-6):
-        return [f"rate.control_dt: got {rate.control_dt}; decimation {rate.decimation} * sim_dt {rate.sim_dt} "
-                f"is {product:.9g}. The robot would run at another rate than the training."]
+        return [
+            f"rate.control_dt: got {rate.control_dt}; decimation {rate.decimation} * sim_dt {rate.sim_dt} "
+            f"is {product:.9g}. The robot would run at another rate than the training."
+        ]
     return []
 
 
@@ -176,8 +190,10 @@ def _deployment_faults(spec: Contract) -> list[str]:
     deployment = spec.deployment
     for name in deployment.requires:
         if name not in KNOWN_EXTENSIONS:
-            faults.append(f"deployment.requires: '{name}' is not known to this version, which knows: "
-                          f"{_listed(sorted(KNOWN_EXTENSIONS))}. Use a newer policy_node.")
+            faults.append(
+                f"deployment.requires: '{name}' is not known to this version, which knows: "
+                f"{_listed(sorted(KNOWN_EXTENSIONS))}. Use a newer policy_node."
+            )
     norm = math.sqrt(sum(value * value for value in deployment.imu.mount_quat_xyzw))
     if abs(norm - 1.0) > 1e-3:
         faults.append(f"deployment.imu.mount_quat_xyzw: has norm {norm:.6g}; a rotation has norm 1.")
@@ -193,9 +209,7 @@ def _deployment_faults(spec: Contract) -> list[str]:
             continue
         for key in ("lower", "upper", "velocity", "effort"):
             faults += _length_faults(f"{where}.{key}", getattr(limits, key), len(entity.dofs_name), "dofs_name")
-        for joint, lower, upper, default in zip(
-            entity.dofs_name, limits.lower, limits.upper, entity.default_dofs_pos
-        ):
+        for joint, lower, upper, default in zip(entity.dofs_name, limits.lower, limits.upper, entity.default_dofs_pos):
             if lower >= upper:
                 faults.append(f"{where}: joint '{joint}' has lower {lower} and upper {upper}; lower comes first.")
             elif not lower <= default <= upper:
@@ -209,7 +223,9 @@ def _deployment_faults(spec: Contract) -> list[str]:
         if entity is None:
             faults.append(f"deployment.entry_pose.joint_pos.{name}: there is no such entity.")
         else:
-            faults += _length_faults(f"deployment.entry_pose.joint_pos.{name}", pose, len(entity.dofs_name), "dofs_name")
+            faults += _length_faults(
+                f"deployment.entry_pose.joint_pos.{name}", pose, len(entity.dofs_name), "dofs_name"
+            )
     return faults
 
 
@@ -285,8 +301,11 @@ def _length_faults(where: str, values: Sequence[float], expected: int, of: str) 
 
 
 def _duplicates(where: str, names: Sequence[str]) -> list[str]:
-    return [f"{where}: '{name}' stands there {count} times; names are unique."
-            for name, count in Counter(names).items() if count > 1]
+    return [
+        f"{where}: '{name}' stands there {count} times; names are unique."
+        for name, count in Counter(names).items()
+        if count > 1
+    ]
 
 
 def _listed(names: object) -> str:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from toy import toy_spec_data
 from hypothesis import given
 from hypothesis import strategies as st
+from toy import toy_spec_data
 
 from policy_node.core.action import ActionDecoder
 from policy_node.core.runner import PolicyRunner
@@ -44,9 +44,12 @@ def test_target_clip_acts_on_the_target() -> None:
     assert decode(data, [10.0, -10.0, 10.0]) == pytest.approx([-0.6, 0.7, 0.5, 0.4])
 
 
-@given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=3, max_size=3),
-       st.lists(st.floats(-3, 3).filter(lambda x: abs(x) > 1e-3), min_size=3, max_size=3),
-       st.tuples(st.floats(-5, 4), st.floats(0.01, 3)), st.tuples(st.floats(-2, 1), st.floats(0.01, 2)))
+@given(
+    st.lists(st.floats(-1e6, 1e6, width=32), min_size=3, max_size=3),
+    st.lists(st.floats(-3, 3).filter(lambda x: abs(x) > 1e-3), min_size=3, max_size=3),
+    st.tuples(st.floats(-5, 4), st.floats(0.01, 3)),
+    st.tuples(st.floats(-2, 1), st.floats(0.01, 2)),
+)
 def test_one_folded_clip_equals_raw_clip_then_target_clip(
     action: list[float], scale: list[float], raw: tuple[float, float], target: tuple[float, float]
 ) -> None:
@@ -63,12 +66,15 @@ def test_one_folded_clip_equals_raw_clip_then_target_clip(
     assert decode(data, action)[:3] == [a, b, c]
 
 
-@pytest.mark.parametrize(("key", "value", "said"), [
-    ("target", "velocity", "'velocity' is not supported yet"),
-    ("reference_source", "delta", "'delta' is not supported yet"),
-    ("mimic_dofs", {"d": ["a", 1.0, 0.0]}, "mimic joints are not supported yet"),
-    ("dofs_name", None, "its class 'JointPositionAction' carries no joints"),
-])
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("target", "velocity", "'velocity' is not supported yet"),
+        ("reference_source", "delta", "'delta' is not supported yet"),
+        ("mimic_dofs", {"d": ["a", 1.0, 0.0]}, "mimic joints are not supported yet"),
+        ("dofs_name", None, "its class 'JointPositionAction' carries no joints"),
+    ],
+)
 def test_what_cannot_be_run_right_is_refused(
     make_runner: Callable[..., PolicyRunner], key: str, value: object, said: str
 ) -> None:

@@ -23,7 +23,9 @@ LEVEL = np.array(MOUNT_XYZW) / np.linalg.norm(MOUNT_XYZW)
 class Robot:
     """A plant that follows its targets, and the clock."""
 
-    def __init__(self, make_runner: Callable[..., PolicyRunner], start: Any = (0.0, 0.0, 0.0, 0.0), **options: Any) -> None:
+    def __init__(
+        self, make_runner: Callable[..., PolicyRunner], start: Any = (0.0, 0.0, 0.0, 0.0), **options: Any
+    ) -> None:
         params = options.pop("params", ControllerParams())
         auto_run = options.pop("auto_run", False)
         self.controller = Controller(make_runner(params=params, **options), params, auto_run=auto_run)
@@ -41,8 +43,11 @@ class Robot:
         command = self.controller.tick(self.now)
         if command is not None:
             assert all(np.isfinite(getattr(command, name)).all() for name in ("position", "velocity", "kp", "kd"))
-            self.commands.append(JointTargets(*(getattr(command, name).copy() for name in (
-                "position", "velocity", "effort", "kp", "kd"))))
+            self.commands.append(
+                JointTargets(
+                    *(getattr(command, name).copy() for name in ("position", "velocity", "effort", "kp", "kd"))
+                )
+            )
             self.pos = np.where(command.kp > 0.0, command.position, self.pos)
         return command
 
@@ -74,7 +79,7 @@ def test_nothing_is_commanded_until_all_inputs_are_fresh(make_runner: Callable[.
 
 
 def test_the_way_to_the_entry_pose_is_slow_and_starts_where_the_joints_are(
-    make_runner: Callable[..., PolicyRunner]
+    make_runner: Callable[..., PolicyRunner],
 ) -> None:
     robot = Robot(make_runner, start=[-0.7, 0.9, -0.5, 0.4], params=ControllerParams(hold_speed=0.5))
     robot.until(State.HOLDING)
@@ -107,7 +112,7 @@ def test_first_targets_are_blended_from_the_held_pose(make_runner: Callable[...,
     count = len(robot.commands)
     for _ in range(30):
         robot.tick()
-    a = np.array([command.position[0] for command in robot.commands[count - 1:]])
+    a = np.array([command.position[0] for command in robot.commands[count - 1 :]])
     assert a[0] == pytest.approx(0.1, abs=0.05)
     assert a[-1] == pytest.approx(0.85)
     assert np.diff(a).max() <= 0.2
@@ -196,10 +201,13 @@ class Failing(ConstantPolicy):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in dot")
-@pytest.mark.parametrize(("how", "said"), [
-    ("nan", "action_not_finite: the policy's output holds NaN or infinity (c = nan, b = inf)"),
-    ("raise", "inference_failed: running the graph raised an error (RuntimeError: no device)"),
-])
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("nan", "action_not_finite: the policy's output holds NaN or infinity (c = nan, b = inf)"),
+        ("raise", "inference_failed: running the graph raised an error (RuntimeError: no device)"),
+    ],
+)
 def test_a_policy_that_goes_wrong_is_damped_in_the_same_tick(
     make_runner: Callable[..., PolicyRunner], how: str, said: str
 ) -> None:

@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from toy import toy_spec_data
 from hypothesis import given
 from hypothesis import strategies as st
+from toy import toy_spec_data
 
 from policy_node.core.guard import TargetGuard
 from policy_node.core.params import ControllerParams

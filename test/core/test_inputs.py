@@ -14,14 +14,19 @@ from policy_node.core.params import ControllerParams
 from policy_node.core.runner import PolicyRunner
 
 
-@pytest.fixture()
+@pytest.fixture
 def inputs(make_runner: Callable[..., PolicyRunner]) -> Inputs:
     return Controller(make_runner(), ControllerParams()).inputs
 
 
 def joint_states(inputs: Inputs, names: list[str] | None = None, **change: Any) -> bool:
     names = names or WIRE_JOINTS
-    values = {"position": np.arange(float(len(names))), "velocity": -np.arange(float(len(names))), "arrival": 1.0, **change}
+    values = {
+        "position": np.arange(float(len(names))),
+        "velocity": -np.arange(float(len(names))),
+        "arrival": 1.0,
+        **change,
+    }
     return inputs.set_joint_states(names, values["position"], values["velocity"], values["arrival"])
 
 
@@ -35,14 +40,17 @@ def test_nan_in_a_joint_that_nobody_needs_is_no_fault(inputs: Inputs) -> None:
     assert joint_states(inputs, velocity=np.array([0.0, 0.0, 0.0, np.nan, 0.0]))
 
 
-@pytest.mark.parametrize(("names", "change", "said"), [
-    (None, {"velocity": np.array([0.0, np.nan, 0.0, 0.0, 0.0])}, "velocity of b is nan"),
-    (None, {"position": np.array([np.inf, 0.0, 0.0, 0.0, 0.0])}, "position of d is inf"),
-    (None, {"velocity": np.zeros(0)}, "5 names, 5 positions and 0 velocities"),
-    (["a", "b", "c"], {}, "lacks 1 of the 4 joints that the contract needs: d"),
-    (["a", "b", "c", "d", "b"], {}, "b stand there twice"),
-    ([f"j{i}" for i in range(600)], {}, "at most 512"),
-])
+@pytest.mark.parametrize(
+    ("names", "change", "said"),
+    [
+        (None, {"velocity": np.array([0.0, np.nan, 0.0, 0.0, 0.0])}, "velocity of b is nan"),
+        (None, {"position": np.array([np.inf, 0.0, 0.0, 0.0, 0.0])}, "position of d is inf"),
+        (None, {"velocity": np.zeros(0)}, "5 names, 5 positions and 0 velocities"),
+        (["a", "b", "c"], {}, "lacks 1 of the 4 joints that the contract needs: d"),
+        (["a", "b", "c", "d", "b"], {}, "b stand there twice"),
+        ([f"j{i}" for i in range(600)], {}, "at most 512"),
+    ],
+)
 def test_a_refused_sample_changes_nothing_and_says_why(
     inputs: Inputs, names: list[str] | None, change: dict[str, Any], said: str
 ) -> None:
@@ -56,15 +64,22 @@ def test_a_refused_sample_changes_nothing_and_says_why(
     assert inputs.joint_states.rejection == ""
 
 
-@pytest.mark.parametrize(("quat", "rate", "options", "said"), [
-    ((0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), {}, "has norm 0"),
-    ((0.0, 0.0, 0.0, 0.5), (0.0, 0.0, 0.0), {}, "has norm 0.5"),
-    ((float("nan"), 0.0, 0.0, 1.0), (0.0, 0.0, 0.0), {}, "has norm nan"),
-    ((0.0, 0.0, 0.0, 1.0), (0.0, float("inf"), 0.0), {}, "angular velocity is (0, inf, 0)"),
-    ((0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0), {"has_orientation": False}, "reports no orientation"),
-    ((0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0), {"frame_id": "torso"}, "frame_id is 'torso'; the contract was made for "
-                                                                  "'imu_link'"),
-])
+@pytest.mark.parametrize(
+    ("quat", "rate", "options", "said"),
+    [
+        ((0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0), {}, "has norm 0"),
+        ((0.0, 0.0, 0.0, 0.5), (0.0, 0.0, 0.0), {}, "has norm 0.5"),
+        ((float("nan"), 0.0, 0.0, 1.0), (0.0, 0.0, 0.0), {}, "has norm nan"),
+        ((0.0, 0.0, 0.0, 1.0), (0.0, float("inf"), 0.0), {}, "angular velocity is (0, inf, 0)"),
+        ((0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0), {"has_orientation": False}, "reports no orientation"),
+        (
+            (0.0, 0.0, 0.0, 1.0),
+            (0.0, 0.0, 0.0),
+            {"frame_id": "torso"},
+            "frame_id is 'torso'; the contract was made for 'imu_link'",
+        ),
+    ],
+)
 def test_an_imu_sample_that_cannot_be_right_is_refused(
     inputs: Inputs, quat: tuple[float, ...], rate: tuple[float, ...], options: dict[str, Any], said: str
 ) -> None:

@@ -29,8 +29,8 @@ def test_missing_joints_are_named_with_what_is_there() -> None:
     with pytest.raises(JointNameError) as error:
         JointMap(["left_hip", "left_knee", "right_knee"]).resolve(["left_hip", "arm"])
     assert str(error.value) == (
-        "lacks 2 of the 3 joints that the contract needs: left_knee, right_knee. It has: left_hip, arm. Remap the topic, or "
-        "map the names with joint_name_map in the robot file."
+        "lacks 2 of the 3 joints that the contract needs: left_knee, right_knee. It has: left_hip, arm. Remap the "
+        "topic, or map the names with joint_name_map in the robot file."
     )
 
 

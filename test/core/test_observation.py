@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from toy import TILTED_XYZW, toy_spec_data
 from hypothesis import given
 from hypothesis import strategies as st
+from toy import TILTED_XYZW, toy_spec_data
 
 from policy_node.core.observation import ObservationBuilder
 from policy_node.core.runner import PolicyRunner
@@ -24,13 +24,33 @@ def observations(terms: list[tuple[int, int, bool | None]], group: tuple[int, bo
     for number, (width, history, backfill) in enumerate(terms):
         stop = position + width * max(1, history)
         joints = ["a", "b", "c", "d"][:width] if number == 0 else ["d", "c", "b", "a"][:width]
-        listed.append({"name": f"t{number}", "term": "joint_pos", "slice": [position, stop], "frame_dim": width,
-                       "history_length": history, "backfill": backfill, "config": {"dofs_name": joints}})
+        listed.append(
+            {
+                "name": f"t{number}",
+                "term": "joint_pos",
+                "slice": [position, stop],
+                "frame_dim": width,
+                "history_length": history,
+                "backfill": backfill,
+                "config": {"dofs_name": joints},
+            }
+        )
         position = stop
     dim = position * max(1, group[0])
-    return ObservationsSpec.model_validate({"dim": dim, "groups": [{
-        "name": "g", "slice": [0, dim], "history_length": group[0], "backfill": group[1], "terms": listed,
-    }]})
+    return ObservationsSpec.model_validate(
+        {
+            "dim": dim,
+            "groups": [
+                {
+                    "name": "g",
+                    "slice": [0, dim],
+                    "history_length": group[0],
+                    "backfill": group[1],
+                    "terms": listed,
+                }
+            ],
+        }
+    )
 
 
 def builder(spec: ObservationsSpec) -> tuple[ObservationBuilder, SensorLayout]:
@@ -66,7 +86,9 @@ def test_gravity_and_rate_pass_the_mount_once(make_runner: Callable[..., PolicyR
     sensors = runner.new_sensors()
     sensors.imu_ang_vel[:] = [1.0, 2.0, 3.0]  # base: x 1, y -3, z 2
     quat = np.array(TILTED_XYZW) / np.linalg.norm(TILTED_XYZW)
-    sensors.imu_quat_xyzw[:] = quat  # gravity in the IMU frame (0.3420, -0.4698, -0.8138) -> base (0.3420, 0.8138, -0.4698)
+    sensors.imu_quat_xyzw[:] = (
+        quat  # gravity in the IMU frame (0.3420, -0.4698, -0.8138) -> base (0.3420, 0.8138, -0.4698)
+    )
     obs = runner.observe(sensors)
     assert obs[0:3].tolist() == pytest.approx([0.25, -0.75, 0.5], abs=1e-6)
     assert obs[3:6].tolist() == pytest.approx([0.3420, 0.8138, -0.4698], abs=2e-4)

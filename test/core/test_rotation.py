@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from toy import TILTED_XYZW, rotation
 from hypothesis import given
 from hypothesis import strategies as st
+from toy import TILTED_XYZW, rotation
 
 from policy_node.core.rotation import gravity_in_frame, matrix_from_quat
 

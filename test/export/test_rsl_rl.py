@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def actor_state(normalized: bool = True, hidden: int = 18) -> dict[str, torch.Te
     generator = torch.Generator().manual_seed(5)
     widths = [18, hidden, hidden, 3]
     state: dict[str, torch.Tensor] = {"distribution.std_param": torch.ones(3)}
-    for number, (before, after) in enumerate(zip(widths, widths[1:])):
+    for number, (before, after) in enumerate(pairwise(widths)):
         state[f"mlp.{2 * number}.weight"] = torch.randn(after, before, generator=generator) / before**0.5
         state[f"mlp.{2 * number}.bias"] = torch.randn(after, generator=generator) * 0.1
     if normalized:
@@ -35,11 +36,12 @@ def actor_state(normalized: bool = True, hidden: int = 18) -> dict[str, torch.Te
     return state
 
 
-@pytest.fixture()
+@pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run folder: checkpoint, agent config and task description."""
-    torch.save({"actor_state_dict": actor_state(), "critic_state_dict": {}, "iter": 7, "infos": None},
-               tmp_path / "model_7.pt")
+    torch.save(
+        {"actor_state_dict": actor_state(), "critic_state_dict": {}, "iter": 7, "infos": None}, tmp_path / "model_7.pt"
+    )
     (tmp_path / "agent.yaml").write_text("actor:\n  class_name: MLPModel\n  activation: elu\n")
     data = toy_spec_data()
     for key in ("schema_version", "model", "provenance"):
@@ -111,7 +113,7 @@ def test_a_failed_export_leaves_the_earlier_bundle_untouched(run: Path) -> None:
     state["mlp.4.weight"] = torch.zeros(5, 18)
     state["mlp.4.bias"] = torch.zeros(5)
     torch.save({"actor_state_dict": state, "iter": 8}, run / "model_7.pt")
-    with pytest.raises(ExportError, match="the checkpoint gives 5 actions; task.json describes 3"):
+    with pytest.raises(ExportError, match=r"the checkpoint gives 5 actions; task\.json describes 3"):
         export(run)
     assert {path.name: path.read_bytes() for path in (run / "bundle").iterdir()} == before
     assert not [path for path in run.iterdir() if path.name.startswith(".")]
@@ -160,15 +162,18 @@ def old_layout(run: Path) -> None:
     torch.save({"model_state_dict": {"actor.0.weight": torch.zeros(3, 18)}}, run / "model_7.pt")
 
 
-@pytest.mark.parametrize(("change", "said"), [
-    (hostile_checkpoint, "cannot be read as a checkpoint without running code in it"),
-    (lambda run: (run / "agent.yaml").unlink(), "Give --agent the trainer's config"),
-    (no_activation, "has no 'activation'"),
-    (lost_module, "the actor holds rnn.weight_ih_l0, which an MLP with a normalizer does not explain"),
-    (half_a_normalizer, "has obs_normalizer._mean but no obs_normalizer._std"),
-    (old_layout, "expected the key actor_state_dict"),
-    (lambda run: (run / "task.json").write_text("{}"), "observations: is missing"),
-])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (hostile_checkpoint, "cannot be read as a checkpoint without running code in it"),
+        (lambda run: (run / "agent.yaml").unlink(), "Give --agent the trainer's config"),
+        (no_activation, "has no 'activation'"),
+        (lost_module, "the actor holds rnn.weight_ih_l0, which an MLP with a normalizer does not explain"),
+        (half_a_normalizer, "has obs_normalizer._mean but no obs_normalizer._std"),
+        (old_layout, "expected the key actor_state_dict"),
+        (lambda run: (run / "task.json").write_text("{}"), "observations: is missing"),
+    ],
+)
 def test_what_cannot_be_proven_equal_is_refused(
     run: Path, monkeypatch: pytest.MonkeyPatch, change: Any, said: str
 ) -> None:
@@ -186,9 +191,11 @@ def test_a_graph_that_differs_from_the_checkpoint_is_caught(run: Path, monkeypat
 
     real = rsl_rl.mlp_graph
     monkeypatch.setattr(
-        rsl_rl, "mlp_graph",
-        lambda layers, activation, mean, divisor: real([(layers[0][0].T.copy(), layers[0][1]), *layers[1:]], activation,
-                                                       mean, divisor),
+        rsl_rl,
+        "mlp_graph",
+        lambda layers, activation, mean, divisor: real(
+            [(layers[0][0].T.copy(), layers[0][1]), *layers[1:]], activation, mean, divisor
+        ),
     )
     with pytest.raises(PolicyNodeError):
         export(run)

@@ -62,15 +62,24 @@ def quaternion_scalar_first(spec: dict) -> None:
     spec["deployment"]["imu"]["mount_quat_xyzw"] = [w, x, y, z]
 
 
-@pytest.mark.parametrize(("change", "said"), [
-    (two_terms_exchanged, "observation term 'joint_"),
-    (mount_inverted, "observation term '"),
-    (quaternion_scalar_first, "observation term '"),
-    (lambda s: s["observations"]["groups"][0]["terms"][3]["config"].update(dofs_name=["c", "a", "b"]), "'joint_pos'"),
-    (lambda s: s["actions"]["terms"][0].update(dofs_name=["a", "b", "c"]), "target of '"),
-    (lambda s: s["actions"]["terms"][0].update(scale=0.5), "target of '"),
-    (lambda s: s["entities"]["robot"].update(default_dofs_pos=[0.1, 0.2, 0.31, 0.4]), "term 'joint_pos', component 1"),
-])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (two_terms_exchanged, "observation term 'joint_"),
+        (mount_inverted, "observation term '"),
+        (quaternion_scalar_first, "observation term '"),
+        (
+            lambda s: s["observations"]["groups"][0]["terms"][3]["config"].update(dofs_name=["c", "a", "b"]),
+            "'joint_pos'",
+        ),
+        (lambda s: s["actions"]["terms"][0].update(dofs_name=["a", "b", "c"]), "target of '"),
+        (lambda s: s["actions"]["terms"][0].update(scale=0.5), "target of '"),
+        (
+            lambda s: s["entities"]["robot"].update(default_dofs_pos=[0.1, 0.2, 0.31, 0.4]),
+            "term 'joint_pos', component 1",
+        ),
+    ],
+)
 def test_a_contract_that_says_something_else_than_the_training_did_is_refused(
     write_bundle: Writer, change: Callable[[dict], object], said: str
 ) -> None:
@@ -131,10 +140,11 @@ def test_a_graph_of_another_width_is_refused_with_both_widths(write_bundle: Writ
 def test_weights_outside_of_the_file_are_refused(write_bundle: Writer) -> None:
     folder = write_bundle(golden=False)
     model = onnx.load(str(folder / "policy.onnx"))
-    onnx.save_model(model, str(folder / "policy.onnx"), save_as_external_data=True, location="weights.bin",
-                    size_threshold=0)
+    onnx.save_model(
+        model, str(folder / "policy.onnx"), save_as_external_data=True, location="weights.bin", size_threshold=0
+    )
     rehash(folder)
-    with pytest.raises(ModelError, match="keeps the tensor .* in another file"):
+    with pytest.raises(ModelError, match=r"keeps the tensor .* in another file"):
         load_policy(folder)
 
 
@@ -170,10 +180,13 @@ def test_auto_takes_a_provider_that_runs(write_bundle: Writer) -> None:
     assert load_policy(write_bundle(), provider="auto").provider in ("cpu", "cuda", "tensorrt")
 
 
-@pytest.mark.parametrize(("content", "said"), [
-    (b"PK nothing", "is not a readable npz file"),
-    (b"", "is not a readable npz file"),
-])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"PK nothing", "is not a readable npz file"),
+        (b"", "is not a readable npz file"),
+    ],
+)
 def test_a_broken_recording_is_refused(content: bytes, said: str) -> None:
     with pytest.raises(GoldenError, match=said):
         read_golden(content, [])

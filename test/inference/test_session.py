@@ -16,7 +16,7 @@ from policy_node.spec.model import PolicySpec
 
 
 def recurrent_graph() -> bytes:
-    """actions = h_out[0, :, :3]; h_out = h_in + sum of obs: a state that only threading can carry."""
+    """Actions = h_out[0, :, :3]; h_out = h_in + sum of obs: a state that only threading can carry."""
     nodes = [
         helper.make_node("ReduceSum", ["obs"], ["sum"], keepdims=1),
         helper.make_node("Add", ["h_in", "sum"], ["h_out"]),
@@ -25,11 +25,16 @@ def recurrent_graph() -> bytes:
     ]
     constants = {"start": [0], "stop": [3], "axis": [2], "zero": [0]}
     graph = helper.make_graph(
-        nodes, "recurrent",
-        [helper.make_tensor_value_info("obs", TensorProto.FLOAT, ["batch", 18]),
-         helper.make_tensor_value_info("h_in", TensorProto.FLOAT, [1, "batch", 4])],
-        [helper.make_tensor_value_info("actions", TensorProto.FLOAT, ["batch", 3]),
-         helper.make_tensor_value_info("h_out", TensorProto.FLOAT, [1, "batch", 4])],
+        nodes,
+        "recurrent",
+        [
+            helper.make_tensor_value_info("obs", TensorProto.FLOAT, ["batch", 18]),
+            helper.make_tensor_value_info("h_in", TensorProto.FLOAT, [1, "batch", 4]),
+        ],
+        [
+            helper.make_tensor_value_info("actions", TensorProto.FLOAT, ["batch", 3]),
+            helper.make_tensor_value_info("h_out", TensorProto.FLOAT, [1, "batch", 4]),
+        ],
         [onnx.numpy_helper.from_array(np.array(value, np.int64), name) for name, value in constants.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
@@ -39,8 +44,11 @@ def recurrent_graph() -> bytes:
 
 def spec(inputs: list[str], outputs: list[str]) -> PolicySpec:
     data = toy_spec_data()
-    data["model"]["onnx"] = {"file": "policy.onnx", "inputs": [{"name": name, "shape": ["batch", 1]} for name in inputs],
-                             "outputs": [{"name": name, "shape": ["batch", 1]} for name in outputs]}
+    data["model"]["onnx"] = {
+        "file": "policy.onnx",
+        "inputs": [{"name": name, "shape": ["batch", 1]} for name in inputs],
+        "outputs": [{"name": name, "shape": ["batch", 1]} for name in outputs],
+    }
     return parse_spec(json.dumps(data))
 
 
@@ -59,7 +67,8 @@ def test_names_that_differ_from_the_contract_are_refused() -> None:
 
 def test_a_graph_that_draws_random_numbers_is_refused() -> None:
     graph = helper.make_graph(
-        [helper.make_node("RandomNormalLike", ["obs"], ["actions"])], "random",
+        [helper.make_node("RandomNormalLike", ["obs"], ["actions"])],
+        "random",
         [helper.make_tensor_value_info("obs", TensorProto.FLOAT, ["batch", 18])],
         [helper.make_tensor_value_info("actions", TensorProto.FLOAT, ["batch", 18])],
     )

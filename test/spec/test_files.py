@@ -10,16 +10,19 @@ from policy_node.errors import SpecError
 from policy_node.spec.files import line_of, parse_json, parse_yaml, write_whole
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ('{"kp": NaN}', "holds NaN, which is no JSON number"),
-    ('{"kp": -Infinity}', "holds -Infinity"),
-    ('{"kp": 1e999}', "holds 1e999, which is too large"),
-    ('{"kp": 1, "kp": 2}', "holds the key 'kp' twice"),
-    ('{"kp": 1,\n "kd": }', "line 2, column 8"),
-    ("[" * 5000 + "]" * 5000, "nests deeper than 64 levels"),
-    ("[" * 70 + "]" * 70, "nests deeper than 64 levels"),
-    ('{"kp": ' + "9" * 5000 + "}", "cannot be read"),
-])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"kp": NaN}', "holds NaN, which is no JSON number"),
+        ('{"kp": -Infinity}', "holds -Infinity"),
+        ('{"kp": 1e999}', "holds 1e999, which is too large"),
+        ('{"kp": 1, "kp": 2}', "holds the key 'kp' twice"),
+        ('{"kp": 1,\n "kd": }', "line 2, column 8"),
+        ("[" * 5000 + "]" * 5000, "nests deeper than 64 levels"),
+        ("[" * 70 + "]" * 70, "nests deeper than 64 levels"),
+        ('{"kp": ' + "9" * 5000 + "}", "cannot be read"),
+    ],
+)
 def test_json_that_could_be_misread_is_refused(text: str, said: str) -> None:
     with pytest.raises(SpecError) as error:
         parse_json(text, "policy_spec.json")
@@ -27,13 +30,16 @@ def test_json_that_could_be_misread_is_refused(text: str, said: str) -> None:
     assert said in str(error.value)
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("a: &x [1]\nb: *x\n", "line 2: aliases"),
-    ("a: !!python/object/apply:os.system ['true']\n", "line 1: the tag tag:yaml.org,2002:python"),
-    ("a: !thing 1\n", "line 1: the tag !thing is not read"),
-    ("a: 1\na: 2\n", "duplicate key"),
-    ("a: [1\n", "is not valid YAML"),
-])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: &x [1]\nb: *x\n", "line 2: aliases"),
+        ("a: !!python/object/apply:os.system ['true']\n", "line 1: the tag tag:yaml.org,2002:python"),
+        ("a: !thing 1\n", "line 1: the tag !thing is not read"),
+        ("a: 1\na: 2\n", "duplicate key"),
+        ("a: [1\n", "is not valid YAML"),
+    ],
+)
 def test_yaml_that_is_more_than_data_is_refused(text: str, said: str) -> None:
     with pytest.raises(SpecError) as error:
         parse_yaml(text, "task.yaml")

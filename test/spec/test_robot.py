@@ -24,7 +24,9 @@ def test_the_stricter_limit_wins_and_the_difference_is_told(tmp_path: Path, toy_
 
 
 def test_names_and_order_of_the_wire_come_from_the_robot_file(tmp_path: Path, toy_spec: PolicySpec) -> None:
-    text = "name: r\njoint_name_map: {motor_7: a}\ncommand_joints: [d, b, c, a]\ndamping_kd: {a: 5.0, b: 5, c: 5, d: 5}\n"
+    text = (
+        "name: r\njoint_name_map: {motor_7: a}\ncommand_joints: [d, b, c, a]\ndamping_kd: {a: 5.0, b: 5, c: 5, d: 5}\n"
+    )
     site = join(toy_spec, load_robot(write(tmp_path, text)))
     assert site.command_joints == ("d", "b", "c", "a")
     assert site.wire_names == {"a": "motor_7", "b": "b", "c": "c", "d": "d"}
@@ -32,12 +34,18 @@ def test_names_and_order_of_the_wire_come_from_the_robot_file(tmp_path: Path, to
     assert not any("damping_kd" in note for note in site.notes)
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    ("name: r\njoint_limits:\n  knee: {lower: 0.0}\n", "joint_limits: knee is not a joint of the contract, which has: a, b"),
-    ("name: r\ncommand_joints: [a, b, c]\n", "command_joints: lacks d"),
-    ("name: r\njoint_limits:\n  a: {lower: 0.5}\n", "joint_limits.a: the default 0.1 is outside [0.5, 1]"),
-    ("name: r\njoint_name_map: {m: a, n: a}\n", "two names on the wire stand for one joint"),
-])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "name: r\njoint_limits:\n  knee: {lower: 0.0}\n",
+            "joint_limits: knee is not a joint of the contract, which has: a, b",
+        ),
+        ("name: r\ncommand_joints: [a, b, c]\n", "command_joints: lacks d"),
+        ("name: r\njoint_limits:\n  a: {lower: 0.5}\n", "joint_limits.a: the default 0.1 is outside [0.5, 1]"),
+        ("name: r\njoint_name_map: {m: a, n: a}\n", "two names on the wire stand for one joint"),
+    ],
+)
 def test_a_robot_file_that_contradicts_the_contract_is_refused(
     tmp_path: Path, toy_spec: PolicySpec, text: str, said: str
 ) -> None:

@@ -35,21 +35,38 @@ def limits(data: dict[str, Any]) -> Any:
 
 
 CASES: list[tuple[str, Change, str]] = [
-    ("gap", lambda d: terms(d)[1].update(slice=[4, 7]), "('gravity').slice: got [4, 7]; in order and without a gap it is "
-     "[3, 6]"),
-    ("width", lambda d: d["observations"].update(dim=20), "observations.dim: got 20; the groups add up to 18: "
-     "base_ang_vel 3, gravity 3"),
+    (
+        "gap",
+        lambda d: terms(d)[1].update(slice=[4, 7]),
+        "('gravity').slice: got [4, 7]; in order and without a gap it is [3, 6]",
+    ),
+    (
+        "width",
+        lambda d: d["observations"].update(dim=20),
+        "observations.dim: got 20; the groups add up to 18: base_ang_vel 3, gravity 3",
+    ),
     ("scale", lambda d: terms(d)[2].update(scale=[1.0, 2.0]), "has 2 entries; the width is 3"),
     ("zero scale", lambda d: terms(d)[0].update(scale=0.0), "got 0, which erases the value"),
     ("clip", lambda d: terms(d)[4].update(clip=[2.0, -2.0]), "the lower bound comes first"),
     ("name twice", lambda d: terms(d)[1].update(name="command"), "'command' stands there 2 times"),
     ("backfill", lambda d: terms(d)[1].update(backfill=True), "got True with history_length 0"),
-    ("kp zero", lambda d: robot(d).update(kp=[0.0, 20.0, 30.0, 40.0]), "joint 'a' has 0, but a position term drives it"),
+    (
+        "kp zero",
+        lambda d: robot(d).update(kp=[0.0, 20.0, 30.0, 40.0]),
+        "joint 'a' has 0, but a position term drives it",
+    ),
     ("kd negative zero", lambda d: robot(d).update(kd=[-0.0, 2.0, 3.0, 4.0]), "joint 'a' has -0.0; a gain is never"),
     ("kp negative", lambda d: robot(d).update(kp=[-1.0, 2.0, 3.0, 4.0]), "joint 'a' has -1.0"),
-    ("default length", lambda d: robot(d).update(default_dofs_pos=[0.0] * 3), "has 3 entries; dofs_name lists 4 joints"),
-    ("unknown joint", lambda d: d["actions"]["terms"][0].update(dofs_name=["c", "a", "z"]), "'z' is not a joint of entity "
-     "'robot'. It has: a, b, c, d"),
+    (
+        "default length",
+        lambda d: robot(d).update(default_dofs_pos=[0.0] * 3),
+        "has 3 entries; dofs_name lists 4 joints",
+    ),
+    (
+        "unknown joint",
+        lambda d: d["actions"]["terms"][0].update(dofs_name=["c", "a", "z"]),
+        "'z' is not a joint of entity 'robot'. It has: a, b, c, d",
+    ),
     ("action width", lambda d: d["actions"].update(dim=4), "actions.dim: got 4; the terms' slices end at 3"),
     ("rate", lambda d: d["rate"].update(decimation=2), "decimation 2 * sim_dt 0.005 is 0.01"),
     ("limits", lambda d: limits(d).update(lower=[0.15, -1.0, -1.0, -1.0]), "joint 'a' has its default 0.1 outside"),

@@ -19,16 +19,19 @@ def test_parameter_file_and_documentation_are_what_the_code_declares(monkeypatch
     sys.modules.pop("parameter_docs")
 
 
-@pytest.mark.parametrize(("name", "value", "fine"), [
-    ("input_timeout", 1, True),  # a YAML file without a point holds an integer
-    ("input_timeout", 0, False),
-    ("input_timeout", float("nan"), False),
-    ("input_timeout", True, False),
-    ("enable_stamped_cmd_vel", True, True),
-    ("enable_stamped_cmd_vel", "maybe", False),
-    ("lockstep", "true", False),
-    ("bundle", 7, False),
-])
+@pytest.mark.parametrize(
+    ("name", "value", "fine"),
+    [
+        ("input_timeout", 1, True),  # a YAML file without a point holds an integer
+        ("input_timeout", 0, False),
+        ("input_timeout", float("nan"), False),
+        ("input_timeout", True, False),
+        ("enable_stamped_cmd_vel", True, True),
+        ("enable_stamped_cmd_vel", "maybe", False),
+        ("lockstep", "true", False),
+        ("bundle", 7, False),
+    ],
+)
 def test_values_are_taken_as_a_person_means_them(name: str, value: object, fine: bool) -> None:
     row = next(row for row in all_rows() if row.name == name)
     assert (check_value(row, value) is None) == fine

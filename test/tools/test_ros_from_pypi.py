@@ -57,9 +57,7 @@ def test_file_linked_from_the_cache_of_pip_stays_as_it_was(script: ModuleType, t
 
 def test_a_sourced_ros_is_left_alone() -> None:
     environment = {**os.environ, "ROS_DISTRO": "jazzy"}
-    done = subprocess.run(
-        [sys.executable, SCRIPT], env=environment, capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, SCRIPT], env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert "ROS_DISTRO is 'jazzy'" in done.stderr
 

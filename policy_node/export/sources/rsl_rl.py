@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,8 +112,8 @@ def load_rsl_rl(checkpoint: Path, agent: Path | None) -> RslRlPolicy:
     if not isinstance(data, dict) or not isinstance(data.get("actor_state_dict"), dict):
         keys = ", ".join(map(str, data)) if isinstance(data, dict) else type(data).__name__
         raise ExportError(
-            f"{checkpoint}: holds {keys}; expected the key actor_state_dict of rsl_rl 4.x or 5.x. Older layouts and other "
-            "frameworks are not read yet."
+            f"{checkpoint}: holds {keys}; expected the key actor_state_dict of rsl_rl 4.x or 5.x. Older layouts and "
+            "other frameworks are not read yet."
         )
     activation = _activation_name(find_agent(checkpoint, agent))
     provenance = {
@@ -155,8 +156,9 @@ def _activation_name(agent: Path) -> str:
         if name not in ACTIVATIONS:
             raise ExportError(f"{agent}: the activation '{name}' is not known; known: {', '.join(ACTIVATIONS)}.")
         return name
-    raise ExportError(f"{agent}: has no 'activation' under 'actor' (rsl_rl 4 and 5) or 'policy' (older). It is never "
-                      "guessed; add it.")
+    raise ExportError(
+        f"{agent}: has no 'activation' under 'actor' (rsl_rl 4 and 5) or 'policy' (older). It is never guessed; add it."
+    )
 
 
 def _read_actor(state: dict[str, Any], source: str) -> tuple[list[Layer], F32 | None, F32 | None]:
@@ -165,10 +167,12 @@ def _read_actor(state: dict[str, Any], source: str) -> tuple[list[Layer], F32 | 
     used = {f"mlp.{number}.{part}" for number in numbers for part in ("weight", "bias")}
     lacking = sorted(used - set(arrays))
     if not numbers or lacking:
-        raise ExportError(f"{source}: the actor has no complete MLP (mlp.N.weight, mlp.N.bias"
-                          f"{'; lacks ' + ', '.join(lacking) if lacking else ''}).")
+        raise ExportError(
+            f"{source}: the actor has no complete MLP (mlp.N.weight, mlp.N.bias"
+            f"{'; lacks ' + ', '.join(lacking) if lacking else ''})."
+        )
     layers = [(arrays[f"mlp.{number}.weight"], arrays[f"mlp.{number}.bias"]) for number in numbers]
-    for (before, _), (after, _) in zip(layers, layers[1:]):
+    for (before, _), (after, _) in pairwise(layers):
         if after.shape[1] != before.shape[0]:
             raise ExportError(f"{source}: a layer gives {before.shape[0]} values and the next takes {after.shape[1]}.")
     mean = std = None
@@ -182,8 +186,8 @@ def _read_actor(state: dict[str, Any], source: str) -> tuple[list[Layer], F32 | 
     rest = sorted(set(arrays) - used)
     if rest:
         raise ExportError(
-            f"{source}: the actor holds {', '.join(rest)}, which an MLP with a normalizer does not explain. Exporting it "
-            "without them would change its actions; recurrent and custom actors are not read yet."
+            f"{source}: the actor holds {', '.join(rest)}, which an MLP with a normalizer does not explain. Exporting "
+            "it without them would change its actions; recurrent and custom actors are not read yet."
         )
     return layers, mean, std
 
@@ -209,8 +213,14 @@ def _activation_module(name: str) -> torch.nn.Module:
     import torch
 
     modules = {
-        "elu": torch.nn.ELU, "relu": torch.nn.ReLU, "tanh": torch.nn.Tanh, "sigmoid": torch.nn.Sigmoid,
-        "selu": torch.nn.SELU, "lrelu": torch.nn.LeakyReLU, "leaky_relu": torch.nn.LeakyReLU,
-        "softplus": torch.nn.Softplus, "identity": torch.nn.Identity,
+        "elu": torch.nn.ELU,
+        "relu": torch.nn.ReLU,
+        "tanh": torch.nn.Tanh,
+        "sigmoid": torch.nn.Sigmoid,
+        "selu": torch.nn.SELU,
+        "lrelu": torch.nn.LeakyReLU,
+        "leaky_relu": torch.nn.LeakyReLU,
+        "softplus": torch.nn.Softplus,
+        "identity": torch.nn.Identity,
     }
     return modules[name]()
