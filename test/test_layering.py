@@ -45,7 +45,7 @@ LAYERS = {
     # google is protobuf, whose errors onnx raises.
     "inference": Layer(_set("core spec"), _set("google numpy onnx onnxruntime")),
     "export": Layer(_set("core inference spec"), _set("numpy onnx onnxruntime"), _set("onnxscript torch")),
-    "sim": Layer(_set("core spec"), _set("mujoco numpy ruamel"), _set("matplotlib PIL")),
+    "sim": Layer(_set("core spec"), _set("mujoco numpy pydantic"), _set("matplotlib PIL")),
     "ros": Layer(_set("core inference sim spec"), ROS | _set("numpy")),
     # An executable answers --help without whatever it needs to work.
     "cli": Layer(

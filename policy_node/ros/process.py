@@ -69,7 +69,8 @@ class NodeProcess:
         self.stop.set()
 
     def _spin(self) -> None:
-        assert self._executor is not None and self._node is not None
+        assert self._executor is not None
+        assert self._node is not None
         try:
             self._executor.spin()
         except ExternalShutdownException:

@@ -1,86 +1,128 @@
 # Copyright 2026 The policy_node authors. SPDX-License-Identifier: Apache-2.0
-"""A course: scripted velocity commands and pushes."""
+"""A course: velocity commands one after another, and pushes, read from YAML."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from policy_node.spec.files import build, plain, read_data
-from policy_node.spec.model import Finite, Positive
+from policy_node.errors import SpecError
+from policy_node.spec.files import build, line_of, parse_yaml, plain, read_text
 
-Triple = Annotated[list[Finite], Field(min_length=3, max_length=3)]
-
-
-class _Closed(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+_STRICT = ConfigDict(extra="forbid", strict=True, frozen=True)
+_KEYS = {"course": ("segments",), "segment": ("name", "duration", "command", "push"), "push": ("at", "velocity")}
 
 
-class Push(_Closed):
-    """A shove: velocity (m/s, world frame) added to the base ``at`` seconds into the leg."""
+class Push(BaseModel):
+    """A shove.
 
-    at: Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-    velocity: Triple
+    Attributes:
+        at: seconds after the start of its segment.
+        velocity: what it adds to the base's velocity, world frame, m/s.
+    """
+
+    model_config = _STRICT
+    at: Annotated[Finite, Field(ge=0.0)]
+    velocity: Annotated[list[Finite], Field(min_length=3, max_length=3)]
 
 
-class Leg(_Closed):
-    """A stretch with one command: forward and left m/s, yaw rate rad/s, for ``duration`` seconds."""
+class Segment(BaseModel):
+    """One leg of a course.
 
+    Attributes:
+        name: for people.
+        duration: s.
+        command: forward and left velocity (m/s) and yaw rate (rad/s), base frame.
+        push: a shove within the segment, or none.
+    """
+
+    model_config = _STRICT
     name: Annotated[str, Field(min_length=1)]
-    duration: Positive
-    command: Triple
+    duration: Annotated[Finite, Field(gt=0.0)]
+    command: Annotated[list[Finite], Field(min_length=3, max_length=3)]
     push: Push | None = None
 
+    @model_validator(mode="after")
+    def _push_within_segment(self) -> Segment:
+        if self.push is not None and self.push.at >= self.duration:
+            raise ValueError(f"push.at is {self.push.at:g} s, but the segment lasts {self.duration:g} s")
+        return self
 
-class CourseFile(_Closed):
-    """Legs, one after the other."""
 
-    segments: Annotated[list[Leg], Field(min_length=1)]
+class _CourseFile(BaseModel):
+    model_config = _STRICT
+    segments: Annotated[list[Segment], Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """Where a course stands: number of the leg, its command, and a push that is due now or None."""
-
-    leg: int
-    command: tuple[float, float, float]
-    push: tuple[float, float, float] | None
-
-
 class Course:
-    """Tells the command of each moment.
+    """Segments one after another.
 
     Attributes:
-        legs: the legs.
-        duration: of all legs together, s.
+        segments: in the order of their time.
+        starts: course time at which each segment starts, s.
+        duration: of all of them, s.
     """
 
-    def __init__(self, legs: list[Leg]) -> None:
-        self.legs = legs
-        self.duration = sum(leg.duration for leg in legs)
+    segments: tuple[Segment, ...]
+    starts: tuple[float, ...]
+    duration: float
 
-    def at(self, time: float, step: float) -> Moment:
-        """The moment ``time`` seconds into the course; a push counts as due in the step of ``step`` s that it falls into."""
-        start = 0.0
-        for number, leg in enumerate(self.legs):
-            last = number == len(self.legs) - 1
-            if time < start + leg.duration - 1e-9 or last:
-                vx, vy, wz = leg.command
-                due = leg.push is not None and start + leg.push.at - 1e-9 <= time < start + leg.push.at + step - 1e-9
-                push = leg.push.velocity if due and leg.push is not None else None
-                return Moment(number, (vx, vy, wz), (push[0], push[1], push[2]) if push else None)
-            start += leg.duration
-        raise AssertionError("a course has at least one leg")
+    @classmethod
+    def of(cls, segments: list[Segment]) -> Course:
+        """Puts segments one after another."""
+        ends = [math.fsum(segment.duration for segment in segments[: i + 1]) for i in range(len(segments))]
+        return cls(tuple(segments), (0.0, *ends[:-1]), ends[-1])
+
+    def segment_at(self, time: float) -> int:
+        """Index of the segment at a course time (s); the last one after the end."""
+        # Times are sums of time steps: a tick on the border must not fall short of it by a rounding error.
+        started = [i for i, start in enumerate(self.starts) if time >= start - 1e-9]
+        return started[-1] if started else 0
+
+    def pushes(self) -> list[tuple[float, list[float]]]:
+        """Course time (s) and velocity (m/s) of each push."""
+        return [
+            (start + segment.push.at, segment.push.velocity)
+            for start, segment in zip(self.starts, self.segments, strict=True)
+            if segment.push is not None
+        ]
 
 
 def load_course(path: Path) -> Course:
     """Reads a course.
 
+    Args:
+        path: YAML file: ``segments``, a list of maps with ``name``, ``duration``, ``command`` and, if wanted, ``push``.
+
     Raises:
-        SpecError: the file is unreadable or holds a wrong key; faults name lines.
+        SpecError: the file is absent or no such course; every fault is named with its line and key.
     """
-    read = read_data(path)
-    return Course(build(CourseFile, plain(read), path.name, lines=read).segments)
+    data = parse_yaml(read_text(path), path.name)
+    unknown = [
+        f"line {line_of(data, key)}: {key[-1]} is not a key here. The keys are: {', '.join(known)}."
+        for key, known in _unknown_keys(data)
+    ]
+    if unknown:
+        raise SpecError(path.name, unknown)
+    return Course.of(build(_CourseFile, plain(data), path.name, lines=data).segments)
+
+
+def _unknown_keys(data: Any) -> Iterator[tuple[list[str | int], tuple[str, ...]]]:
+    if not isinstance(data, dict):
+        return
+    yield from (([key], _KEYS["course"]) for key in data if key not in _KEYS["course"])
+    segments = data.get("segments")
+    for i, segment in enumerate(segments if isinstance(segments, list) else []):
+        for kind, part, path in (
+            ("segment", segment, ["segments", i]),
+            ("push", segment.get("push") if isinstance(segment, dict) else None, ["segments", i, "push"]),
+        ):
+            if isinstance(part, dict):
+                yield from (([*path, key], _KEYS[kind]) for key in part if key not in _KEYS[kind])

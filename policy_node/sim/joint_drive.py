@@ -55,7 +55,6 @@ class JointDrive:
         holds: whether a command holds; False while the drive damps by itself.
         expired: how often a command ran out.
         dropped: how many commands were dropped, by kind of reason.
-        unnamed: joints that the last command left out; they are damped.
     """
 
     def __init__(self, joint_names: Sequence[str], damping_kd: FloatArray) -> None:
@@ -64,7 +63,6 @@ class JointDrive:
         self.sequence = 0
         self.expired = 0
         self.dropped: Counter[str] = Counter()
-        self.unnamed: tuple[str, ...] = ()
         self._index = {name: i for i, name in enumerate(self.joint_names)}
         self._damp()
 
@@ -83,14 +81,11 @@ class JointDrive:
             kind, reason = fault
             self.dropped[kind] += 1
             return f"command {command.sequence} dropped: {reason}"
-        # A joint that nobody speaks for must not keep the stiffness of an older command.
-        self._damp()
         index = [self._index[name] for name in command.name]
         self.target_pos[index] = command.position
         self.kp[index] = command.kp
         self.kd[index] = command.kd
         self.ctrl[index] = command.kp * command.position + command.kd * command.velocity + command.effort
-        self.unnamed = tuple(name for name in self.joint_names if name not in command.name)
         self.sequence = command.sequence
         self._holds_until = now + command.valid_for
         self.holds = True
@@ -124,8 +119,13 @@ class JointDrive:
             return "unknown joint", (
                 f"this robot has no joint {', '.join(unknown)}. It has: {', '.join(self.joint_names)}."
             )
-        if not names or len(set(names)) != len(names):
-            return "joint names", f"it names {len(names)} joints, {len(set(names))} of them different. Name each once."
+        missing = [name for name in self.joint_names if name not in names]
+        if missing:
+            # What a joint does that nobody speaks for would be a guess.
+            return "missing joint", f"it says nothing about {', '.join(missing)}. Name every joint of the robot."
+        if len(set(names)) != len(names):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            return "joint named twice", f"it names {', '.join(twice)} more than once. Name each once."
         for field in ("position", "velocity", "effort", "kp", "kd"):
             values = getattr(command, field)
             if values.shape != (len(names),):

@@ -100,12 +100,10 @@ class Plant:
         self._qvel_at = self.model.jnt_dofadr[ids]
         self._actuators = np.array([self.model.actuator(name).id for name in self.joint_names])
         self._imu = ImuSensor(self.model, imu_sensors) if imu_sensors else None
-        self._base = self._base_vel_at = None
+        self._base: BaseSensor | None = None
         if self.base_name is not None:
             free_joint = int(self.model.body_jntadr[self.model.body(self.base_name).id])
             self._base = BaseSensor(self.model, free_joint)
-            self._base_vel_at = int(self.model.jnt_dofadr[free_joint])
-            self._base_pos_at = int(self.model.jnt_qposadr[free_joint])
         self.drive = JointDrive(self.joint_names, self._damping(damping_kd or {}))
         self.timestep = float(self.model.opt.timestep)
         self._timestep_ns = round(self.timestep * 1e9)
@@ -137,7 +135,9 @@ class Plant:
         """
         names = [self.model.key(i).name for i in range(self.model.nkey)]
         if keyframe is not None and keyframe not in names:
-            raise PlantError(f"{self.model_path.name} has no keyframe '{keyframe}'. It has: {', '.join(names) or 'none'}.")
+            raise PlantError(
+                f"{self.model_path.name} has no keyframe '{keyframe}'. It has: {', '.join(names) or 'none'}."
+            )
         if keyframe is None and names:
             keyframe = "home" if "home" in names else names[0]
         if keyframe is None:
@@ -148,7 +148,7 @@ class Plant:
         self._steps = 0
         self.limit_hits = np.zeros(len(self.joint_names), dtype=np.int64)
         self._at_limit = self._beyond_limit()
-        self._standing_height = float(self.data.qpos[self._base_pos_at + 2]) if self._base is not None else 0.0
+        self._standing_height = float(self.data.qpos[self._base.qpos_at + 2]) if self._base is not None else 0.0
         self.drive.reset()
         self._write_drive()
         self._stale = True
@@ -188,7 +188,7 @@ class Plant:
         steps = round(duration / self.timestep)
         if steps < 1 or abs(steps * self.timestep - duration) > 1e-9:
             raise PlantError(
-                f"{duration:g} s is no multiple of the physics time step of {self.model_path.name}, {self.timestep:g} s. "
+                f"{duration:g} s is no multiple of the time step of {self.model_path.name}, {self.timestep:g} s. "
                 f"Take {max(1, steps) * self.timestep:g} s, or change the model's timestep."
             )
         return steps
@@ -218,12 +218,12 @@ class Plant:
         Raises:
             PlantError: the robot is fixed to the world.
         """
-        self._need_base("be suspended")
+        base = self._need_base("be suspended")
         gantry = self.model.equality(GANTRY).id
         if held:
-            p = self._base_pos_at
+            p, v = base.qpos_at, base.qvel_at
             self.data.qpos[p + 2] += lift
-            self.data.qvel[self._base_vel_at : self._base_vel_at + 6] = 0.0
+            self.data.qvel[v : v + 6] = 0.0
             # For a weld: an anchor, the pose of the second body in the first one, and the weight of the rotation.
             self.model.eq_data[gantry, :11] = [0.0, 0.0, 0.0, *self.data.qpos[p : p + 7], 1.0]
         self.data.eq_active[gantry] = held
@@ -238,14 +238,14 @@ class Plant:
         Raises:
             PlantError: the robot is fixed to the world.
         """
-        self._need_base("be pushed")
-        assert self._base_vel_at is not None
-        self.data.qvel[self._base_vel_at : self._base_vel_at + 3] += velocity
+        base = self._need_base("be pushed")
+        self.data.qvel[base.qvel_at : base.qvel_at + 3] += velocity
         self._stale = True
 
-    def _need_base(self, what: str) -> None:
+    def _need_base(self, what: str) -> BaseSensor:
         if self._base is None:
             raise PlantError(f"{self.model_path.name} has no free joint: a robot fixed to the world cannot {what}.")
+        return self._base
 
     def _write_drive(self) -> None:
         bias = self.model.actuator_biasprm
@@ -272,8 +272,9 @@ class Plant:
     def _require_imu(self, spec: Any, model: Any, site: str) -> tuple[str, str, str]:
         sites = [model.site(i).name for i in range(model.nsite)]
         if site not in sites:
+            named = ", ".join(filter(None, sites)) or "none"
             raise PlantError(
-                f"{self.model_path.name} has no site '{site}' for the IMU. It has: {', '.join(filter(None, sites)) or 'none'}. "
+                f"{self.model_path.name} has no site '{site}' for the IMU. It has: {named}. "
                 f"Name the right one, or none (an empty name) for a robot without an IMU."
             )
         return add_imu_sensors(spec, site)

@@ -1,5 +1,5 @@
 # Copyright 2026 The policy_node authors. SPDX-License-Identifier: Apache-2.0
-"""What a simulated run did, tick by tick, and a digest by which two runs can be compared."""
+"""What happened in a simulation, tick by tick, and a digest that proves that two runs were the same."""
 
 from __future__ import annotations
 
@@ -9,60 +9,80 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from policy_node.sim.command import DriveCommand
-from policy_node.sim.plant import Readings
+from policy_node.sim.joint_drive import DriveCommand, FloatArray
+from policy_node.sim.sensors import Reading
 from policy_node.spec.files import write_whole
 
+FORMAT = 1
 
-class Recording:
-    """One row per tick; kept in memory and written whole at the end."""
 
-    def __init__(self, joint_names: tuple[str, ...]) -> None:
-        self._joint_names = joint_names
-        self._rows: dict[str, list[Any]] = {}
-        self._digest = hashlib.sha256()
+class Digest:
+    """sha256 over all inputs that were published and all commands that were applied, in their order."""
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 over all readings, velocity commands and joint commands so far, hexadecimal."""
-        return self._digest.hexdigest()
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
 
-    def add(
-        self, time: float, readings: Readings, velocity_command: tuple[float, float, float], leg: int, state: str,
-        command: DriveCommand, qpos: Any,
-    ) -> None:
-        """Adds a tick: what was published, and what came back for it.
+    def add_input(self, reading: Reading, velocity_command: FloatArray | None) -> None:
+        """Adds what one tick published."""
+        self._numbers("input", [reading.time_ns], np.int64)
+        self._numbers("joint_pos", reading.joint_pos)
+        self._numbers("joint_vel", reading.joint_vel)
+        self._numbers("joint_effort", reading.joint_effort)
+        if reading.imu is not None:
+            self._numbers("imu", np.concatenate([reading.imu.quat_xyzw, reading.imu.ang_vel, reading.imu.lin_acc]))
+        if reading.base is not None:
+            base = reading.base
+            self._numbers("base", np.concatenate([base.pos, base.quat_xyzw, base.lin_vel, base.ang_vel]))
+        if velocity_command is not None:
+            self._numbers("velocity_command", velocity_command)
 
-        Args:
-            time: simulated time, s.
-            readings: what the sensors said.
-            velocity_command: what was commanded.
-            leg: number of the course's leg; -1 before and without a course.
-            state: state of the node.
-            command: what the joints were told.
-            qpos: MuJoCo's position vector, for rendering.
-        """
-        row = {
-            "time": time, "leg": leg, "state": state, "velocity_command": velocity_command, "qpos": qpos,
-            **{name: getattr(readings, name) for name in Readings.__slots__},
-            "target_pos": command.position, "kp": command.kp, "kd": command.kd,
-        }
-        for name, value in row.items():
-            array = np.array(value)
-            self._rows.setdefault(name, []).append(array)
-            if array.dtype.kind == "f":
-                self._digest.update(array.tobytes())
-        for array in (command.velocity, command.effort):
-            self._digest.update(array.tobytes())
+    def add_command(self, command: DriveCommand, time_ns: int) -> None:
+        """Adds a command that was applied at a simulated time (ns)."""
+        self._numbers("command", [time_ns, command.sequence], np.int64)
+        self._hash.update("\0".join(command.name).encode())
+        for values in (command.position, command.velocity, command.effort, command.kp, command.kd):
+            self._numbers("", values)
+        self._numbers("valid_for", [command.valid_for])
 
-    def save(self, path: Path, **facts: Any) -> None:
-        """Writes the recording as an npz file, with ``facts`` as further arrays, so that it is whole or not there."""
-        stream = io.BytesIO()
-        np.savez_compressed(
-            stream, joint_names=np.array(self._joint_names), digest=np.array(self.digest),
-            **{name: np.stack(rows) for name, rows in self._rows.items()},
-            **{name: np.array(fact) for name, fact in facts.items()},
-        )
+    def hexdigest(self) -> str:
+        """The digest so far, 64 hexadecimal digits."""
+        return self._hash.hexdigest()
+
+    def _numbers(self, label: str, values: npt.ArrayLike, kind: type[np.generic] = np.float64) -> None:
+        array = np.asarray(values, dtype=np.dtype(kind).newbyteorder("<"))
+        self._hash.update(f"{label}:{array.size};".encode())
+        self._hash.update(array.tobytes())
+
+
+class Recorder:
+    """Collects one row per tick and writes them as one npz file."""
+
+    def __init__(self) -> None:
+        self._rows: list[dict[str, Any]] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(self, **row: Any) -> None:
+        """Adds a tick: the same names each time, numbers, texts or arrays, which are copied."""
+        self._rows.append({name: np.array(value) for name, value in row.items()})
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Name -> values of all ticks, the tick first."""
+        return {name: np.stack([row[name] for row in self._rows]) for name in (self._rows[0] if self._rows else {})}
+
+    def write(self, path: Path, **facts: Any) -> None:
+        """Writes the ticks, and facts about the whole run; a reader sees the whole file or none."""
+        arrays: dict[str, Any] = {"format": FORMAT, **self.columns(), **facts}
+        content = io.BytesIO()
+        np.savez_compressed(content, **arrays)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, stream.getvalue())
+        write_whole(path, content.getvalue())
+
+
+def load_recording(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Reads what :meth:`Recorder.write` wrote: name -> array."""
+    with np.load(path, allow_pickle=False) as data:
+        return {name: data[name] for name in data.files}

@@ -111,16 +111,21 @@ class ImuSensor:
 
 
 class BaseSensor:
-    """Reads the state of a free joint."""
+    """Reads the state of a free joint.
+
+    Attributes:
+        qpos_at: where its seven numbers begin in MuJoCo's qpos.
+        qvel_at: where its six numbers begin in MuJoCo's qvel.
+    """
 
     def __init__(self, model: Any, joint_id: int) -> None:
-        self._qpos_at = int(model.jnt_qposadr[joint_id])
-        self._qvel_at = int(model.jnt_dofadr[joint_id])
+        self.qpos_at = int(model.jnt_qposadr[joint_id])
+        self.qvel_at = int(model.jnt_dofadr[joint_id])
         self._rotation = np.zeros(9)
 
     def read(self, data: Any) -> BaseReading:
         """Reads position and velocity as they are now."""
-        p, v = self._qpos_at, self._qvel_at
+        p, v = self.qpos_at, self.qvel_at
         quat_wxyz = data.qpos[p + 3 : p + 7]
         mujoco.mju_quat2Mat(self._rotation, quat_wxyz)
         return BaseReading(

@@ -7,18 +7,21 @@ import os
 import sys
 from typing import Any
 
-from policy_node.sim.plant import Plant, SimulationError
+from policy_node.sim.plant import Plant, PlantError
 
 
 def open_viewer(plant: Plant) -> Any:
     """MuJoCo's viewer; call its ``sync()`` after steps and ``close()`` at the end.
 
     Raises:
-        SimulationError: there is no display.
+        PlantError: there is no display.
     """
-    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        raise SimulationError("the viewer needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set. Run without "
-                              "--viewer; --record keeps everything for a later look.")
+    has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if sys.platform.startswith("linux") and not has_display:
+        raise PlantError(
+            "the viewer needs a display, and neither DISPLAY nor WAYLAND_DISPLAY is set. Run without --viewer; "
+            "--record keeps everything for a later look."
+        )
     import mujoco.viewer
 
     return mujoco.viewer.launch_passive(plant.model, plant.data)
