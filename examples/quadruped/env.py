@@ -35,6 +35,8 @@ EPISODE_SECONDS = 20.0
 COMMAND_SECONDS = 4.0
 STAND_FRACTION = 0.15
 SINGLE_AXIS_FRACTION = 0.45
+SLOW_FRACTION = 0.3
+SLOW_SCALE = 0.35
 MODEL_POOL = 64
 
 
@@ -245,12 +247,14 @@ class QuadrupedEnv(VecEnv):
             self._draw_commands(idx)
 
     def _draw_commands(self, idx: npt.NDArray[np.intp]) -> None:
-        """Draw velocity commands: mixed ones, ones along a single axis, and zero."""
+        """Draw velocity commands: mixed ones, ones along a single axis, slow ones, and zero."""
         n, rng = len(idx), self._rng
         command = rng.uniform(COMMAND_RANGES[:, 0], COMMAND_RANGES[:, 1], (n, 3))
         kind = rng.random(n)
         single = kind < SINGLE_AXIS_FRACTION
         command[single] *= np.eye(3)[rng.integers(0, 3, n)][single]
+        # Without them the robot learns to stand still when it is asked to walk slowly.
+        command[rng.random(n) < SLOW_FRACTION] *= SLOW_SCALE
         stand = kind > 1.0 - STAND_FRACTION
         # Small commands mean standing: a robot that shuffles after a few mm/s looks broken.
         command[stand | ~is_moving(command)] = 0.0

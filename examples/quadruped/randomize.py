@@ -44,10 +44,10 @@ class Randomization:
     base_height_reset: float = 0.03
     base_vel_reset: float = 0.3
     noise: tuple[tuple[str, float], ...] = (
-        ("base_ang_vel", 0.2),
-        ("projected_gravity", 0.05),
+        ("base_ang_vel", 0.15),
+        ("projected_gravity", 0.03),
         ("joint_pos_rel", 0.01),
-        ("joint_vel", 1.0),
+        ("joint_vel", 0.5),
     )
 
 

@@ -12,8 +12,8 @@ Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 WEIGHTS: dict[str, float] = {
-    "track_lin_vel": 1.5,
-    "track_yaw_rate": 0.75,
+    "track_lin_vel": 2.0,
+    "track_yaw_rate": 1.0,
     "vertical_velocity": -2.0,
     "roll_pitch_rate": -0.05,
     "tilt": -3.0,
@@ -107,7 +107,7 @@ def is_moving(command: Array) -> BoolArray:
     Returns:
         True where the command is not (nearly) zero, shape (n,).
     """
-    return np.asarray(np.linalg.norm(command, axis=1) > 0.05)
+    return np.asarray(np.linalg.norm(command, axis=1) > 0.08)
 
 
 def demand(steps: int) -> float:

@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="folder to write (default: %(default)s)",
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of environment and learner (default: 1)")
-    parser.add_argument("--iterations", type=int, default=1000, help="updates of the policy (default: 1000)")
+    parser.add_argument("--iterations", type=int, default=1500, help="updates of the policy (default: 1500)")
     parser.add_argument("--envs", type=int, default=512, help="robots simulated together (default: 512)")
     parser.add_argument("--threads", type=int, default=2, help="threads that step the physics (default: 2)")
     args = parser.parse_args(argv)
