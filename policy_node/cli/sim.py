@@ -17,8 +17,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the simulation; returns 0, or 1 after a fall or when it could not run."""
     parser = argparse.ArgumentParser(
         prog="sim",
-        description="Simulates a robot with MuJoCo: joint_states, imu/data, odom and /clock go out, joint_command comes "
-        "in and is obeyed as a driver must obey it: damped when it expires. Arguments of ROS follow after --ros-args.",
+        description="Simulates a robot with MuJoCo: joint_states, imu/data, odom and /clock go out, and "
+        "joint_command comes in and is obeyed as a driver must: damped when it expires. Arguments of ROS follow after "
+        "--ros-args.",
     )
     parser.add_argument("--model", type=Path, required=True, help="MJCF file of the robot")
     parser.add_argument("--mode", choices=("realtime", "lockstep"), default="realtime",
@@ -28,8 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--record", type=Path, help="npz file to record to")
     parser.add_argument("--tick-dt", type=float, default=0.02, help="seconds of one tick (default: 0.02)")
     parser.add_argument("--publish-dt", type=float,
-                        help="seconds from one sample of the sensors to the next in real time (default: the multiple of "
-                        f"the model's time step that is next to {PUBLISH_DT:g})")
+                        help="seconds from one sample of the sensors to the next in real time (default: the multiple "
+                        f"of the model's time step that is next to {PUBLISH_DT:g})")
     parser.add_argument("--imu-site", default="imu",
                         help="site of the model that is the IMU; empty for none (default: imu)")
     parser.add_argument("--imu-frame", default="imu_link", help="frame_id of imu/data (default: imu_link)")

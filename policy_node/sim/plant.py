@@ -21,6 +21,8 @@ FloatArray = npt.NDArray[np.float64]
 FREE, HINGE, SLIDE = (int(kind) for kind in (mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_HINGE,
                                              mujoco.mjtJoint.mjJNT_SLIDE))
 ON_JOINT = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+BAD_STATES = tuple(int(kind) for kind in (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL,
+                                          mujoco.mjtWarning.mjWARN_BADQACC))
 NO_BIAS = int(mujoco.mjtBias.mjBIAS_NONE)
 
 GANTRY = "policy_node_gantry"
@@ -167,7 +169,7 @@ class Plant:
             duration: how far, s: a multiple of the time step.
 
         Raises:
-            PlantError: it is no multiple of the time step.
+            PlantError: it is no multiple of the time step, or the simulation became unstable.
         """
         for _ in range(self.steps_in(duration)):
             if self.drive.expire(self.time):
@@ -178,6 +180,12 @@ class Plant:
             self.limit_hits += beyond & ~self._at_limit
             self._at_limit = beyond
         self._stale = True
+        if any(self.data.warning[kind].number for kind in BAD_STATES):
+            # MuJoCo starts over by itself then; whoever listens must not take that for a robot that stands again.
+            raise PlantError(
+                f"{self.model_path.name}: the simulation has become unstable by {self.time:.3f} s. Look for colliding "
+                f"parts, small masses and large gains without damping, or take a smaller timestep."
+            )
 
     def steps_in(self, duration: float) -> int:
         """Physics steps in a duration.
