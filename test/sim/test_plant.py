@@ -193,7 +193,11 @@ def test_missing_imu_site_is_an_error_that_names_the_sites(floater_file: Path) -
         Plant(floater_file, imu_site="head")
 
 
-def test_simulation_that_has_become_unstable_says_so(floater: Plant) -> None:
+def test_simulation_that_has_become_unstable_says_so(
+    floater: Plant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # MuJoCo writes its warning to a file in the current folder.
+    monkeypatch.chdir(tmp_path)
     floater.data.qvel[6] = np.nan
     with pytest.raises(PolicyNodeError, match=r"floater\.xml: .*unstable by 0\.020 s"):
         floater.step(0.02)
