@@ -66,8 +66,7 @@ class DeployNode(LifecycleNode):
         self._lock = threading.RLock()
         self._rows: dict[str, ParameterRow] = {row.name: row for row in all_rows()}
         for row in self._rows.values():
-            self.declare_parameter(row.name, row.default, _descriptor(row))
-        self._refuse_bad_overrides()
+            self._declare(row)
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self._controller: Controller | None = None
         self._loaded: LoadedPolicy | None = None
@@ -379,11 +378,13 @@ class DeployNode(LifecycleNode):
                 return SetParametersResult(successful=False, reason=fault)
         return SetParametersResult(successful=True)
 
-    def _refuse_bad_overrides(self) -> None:
-        faults = [check_value(row, self.get_parameter(name).value) for name, row in self._rows.items()]
-        faults = [fault for fault in faults if fault is not None]
-        if faults:
-            raise ParameterError("; ".join(str(fault) for fault in faults))
+    def _declare(self, row: ParameterRow) -> None:
+        value = self.declare_parameter(row.name, row.default, ParameterDescriptor(dynamic_typing=True)).value
+        # Checked before ROS knows the range, so that the message is ours, with unit and what is expected.
+        fault = check_value(row, value)
+        if fault is not None:
+            raise ParameterError(fault)
+        self.set_descriptor(row.name, _descriptor(row))
 
     def _text(self, name: str) -> str:
         return as_text(self.get_parameter(name).value) or ""
