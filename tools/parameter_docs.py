@@ -15,8 +15,8 @@ YAML, MARKDOWN = ROOT / "config" / "deploy.yaml", ROOT / "docs" / "parameters.md
 def yaml_text() -> str:
     """The commented parameter file that the launch file loads."""
     lines = [
-        "# Parameters of the deploy node with their defaults. Copy this file, change what your robot needs, and",
-        "# give it to the launch file: params_file:=my_robot.yaml. An argument of the launch file beats what stands here.",
+        "# Parameters of the deploy node with their defaults. Copy this file, change what your robot needs,",
+        "# and give it to the launch file: params_file:=my_robot.yaml. An argument of the launch file wins over it.",
         "# Everything is checked when the node is configured, and can be set only while it is unconfigured.",
         "/**:",
         "  ros__parameters:",

@@ -230,14 +230,7 @@ class Controller:
             if fault is not None:
                 self.machine.fail(fault, now)
             return self.damping()
-        elapsed = now - self.machine.since
-        if elapsed < params.blend_time:
-            share = elapsed / params.blend_time
-            np.subtract(target, self._held, command.position)
-            np.multiply(command.position, share, command.position)
-            np.add(command.position, self._held, command.position)
-        else:
-            command.position[:] = target
+        command.position[:] = target
         if runner.clamped.any():
             self.clamp_count += runner.clamped
         return command

@@ -19,6 +19,8 @@ class TargetGuard:
     * torque: ``|kp * (target - q) - kd * qd|`` stays below ``effort * torque_factor`` by pulling the target back.
     * position: a target is inside the joint's limits, whatever the other two ask for.
 
+    Over the first ticks the policy's targets are blended in from where they stood, before the bounds apply.
+
     Attributes:
         clamped: which targets the last call changed, shape (num_joints,), bool.
     """
@@ -36,6 +38,9 @@ class TargetGuard:
         self._previous, self._out, self._center = np.zeros(count), np.zeros(count), np.zeros(count)
         self._bounds = np.zeros((2, count))
         self._low, self._high = self._bounds
+        self._blend_ticks = round(params.blend_time / control_dt)
+        self._tick = 0
+        self._start = np.zeros(count)
         self.clamped: npt.NDArray[np.bool_] = np.zeros(count, dtype=bool)
         self._none_clamped = np.zeros(count, dtype=bool)
         self._some_clamped = np.zeros(count, dtype=bool)
@@ -43,6 +48,8 @@ class TargetGuard:
     def reset(self, position: F64) -> None:
         """Starts from ``position``, shape (num_joints,), rad: the first target may differ from it by one step."""
         self._out[:] = position
+        self._start[:] = position
+        self._tick = 0
 
     def bound(self, target: F64, joint_pos: F64, joint_vel: F64) -> F64:
         """Pulls targets into their bounds.
@@ -55,6 +62,9 @@ class TargetGuard:
         Returns:
             The command, shape (num_joints,), rad; valid until the call after the next.
         """
+        if self._tick < self._blend_ticks:
+            self._tick += 1
+            target = self._start + (self._tick / self._blend_ticks) * (target - self._start)
         low, high, center = self._low, self._high, self._center
         # The two buffers change places, so that the last command stays at hand without a copy.
         previous, out = self._out, self._previous

@@ -74,12 +74,14 @@ class StateMachine:
         reason: why, in words, for status and log.
         remedy: what a person can do about it; empty where nothing is wrong.
         since: steady time of the last change, s.
+        latched: an emergency stop that nobody has reset yet; activating again leads back into it.
     """
 
     state: State = State.INACTIVE
     reason: str = "not activated"
     remedy: str = ""
     since: float = 0.0
+    latched: bool = False
 
     def request(self, request: Request, now: float, reason: str) -> str | None:
         """Follows a request.
@@ -96,6 +98,10 @@ class StateMachine:
         if target is None:
             allowed = sorted(asked.value for state, asked in TRANSITIONS if state is self.state)
             return f"'{request.value}' is not possible in {self.state.value}; possible: {', '.join(allowed)}."
+        if request is Request.RESET:
+            self.latched = False
+        if request is Request.ACTIVATE and self.latched:
+            target, reason = State.ESTOPPED, "the emergency stop from before was never reset"
         self._enter(target, now, reason, "")
         return None
 
@@ -116,3 +122,4 @@ class StateMachine:
 
     def _enter(self, state: State, now: float, reason: str, remedy: str) -> None:
         self.state, self.reason, self.remedy, self.since = state, reason, remedy, now
+        self.latched |= state is State.ESTOPPED

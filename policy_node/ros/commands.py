@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from builtin_interfaces.msg import Duration, Time
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -33,9 +34,11 @@ class CommandOutput(Protocol):
 
     Attributes:
         in_place_of_damping: what the driver is told when the robot should be damped; empty where damping is expressed.
+        publisher: what it publishes with.
     """
 
     in_place_of_damping: str
+    publisher: Publisher
 
     def publish(self, targets: JointTargets, stamp: Time, sequence: int, *, damping: bool) -> None:
         """Publishes one command for every joint."""
@@ -60,7 +63,7 @@ class JointCommandOutput:
 
     def __init__(self, node: Node, site: Site, valid_for: float) -> None:
         self._wire = _Wire(site)
-        self._publisher = node.create_publisher(JointCommand, "joint_command", COMMAND_QOS)
+        self.publisher = node.create_publisher(JointCommand, "joint_command", COMMAND_QOS)
         self._message = JointCommand(name=self._wire.names, valid_for=valid_for)
 
     def publish(self, targets: JointTargets, stamp: Time, sequence: int, *, damping: bool) -> None:
@@ -73,7 +76,7 @@ class JointCommandOutput:
         message.effort = wire.array(targets.effort)
         message.kp = wire.array(targets.kp)
         message.kd = wire.array(targets.kd)
-        self._publisher.publish(message)
+        self.publisher.publish(message)
 
 
 class JointTrajectoryOutput:
@@ -86,7 +89,7 @@ class JointTrajectoryOutput:
 
     def __init__(self, node: Node, site: Site, control_dt: float) -> None:
         self._wire = _Wire(site)
-        self._publisher = node.create_publisher(JointTrajectory, "joint_trajectory", COMMAND_QOS)
+        self.publisher = node.create_publisher(JointTrajectory, "joint_trajectory", COMMAND_QOS)
         seconds, nanoseconds = divmod(round(control_dt * 1e9), 1_000_000_000)
         self._after = Duration(sec=seconds, nanosec=nanoseconds)
 
@@ -95,7 +98,7 @@ class JointTrajectoryOutput:
         point = JointTrajectoryPoint(positions=self._wire.array(targets.position), time_from_start=self._after)
         message = JointTrajectory(joint_names=self._wire.names, points=[point])
         # A stamp of zero means "now" to the controller: clocks of two hosts need not agree.
-        self._publisher.publish(message)
+        self.publisher.publish(message)
 
 
 class Float64MultiArrayOutput:
@@ -105,11 +108,11 @@ class Float64MultiArrayOutput:
 
     def __init__(self, node: Node, site: Site) -> None:
         self._wire = _Wire(site)
-        self._publisher = node.create_publisher(Float64MultiArray, "commands", COMMAND_QOS)
+        self.publisher = node.create_publisher(Float64MultiArray, "commands", COMMAND_QOS)
 
     def publish(self, targets: JointTargets, stamp: Time, sequence: int, *, damping: bool) -> None:
         """Publishes one array."""
-        self._publisher.publish(Float64MultiArray(data=self._wire.array(targets.position)))
+        self.publisher.publish(Float64MultiArray(data=self._wire.array(targets.position)))
 
 
 class JointStateOutput:
@@ -119,13 +122,13 @@ class JointStateOutput:
 
     def __init__(self, node: Node, site: Site) -> None:
         self._wire = _Wire(site)
-        self._publisher = node.create_publisher(JointState, "joint_command", COMMAND_QOS)
+        self.publisher = node.create_publisher(JointState, "joint_command", COMMAND_QOS)
 
     def publish(self, targets: JointTargets, stamp: Time, sequence: int, *, damping: bool) -> None:
         """Publishes one set of positions."""
         message = JointState(name=self._wire.names, position=self._wire.array(targets.position))
         message.header.stamp = stamp
-        self._publisher.publish(message)
+        self.publisher.publish(message)
 
 
 def make_output(kind: str, node: Node, site: Site, control_dt: float, valid_for: float) -> CommandOutput:

@@ -169,6 +169,7 @@ class DeployNode(LifecycleNode):
         for note in loaded.notes:
             self.get_logger().warn(note)
         self._output = make_output(self._text("command_type"), self, site, control_dt, params.valid_for)
+        self._entities.append((self.destroy_publisher, self._output.publisher))
         if self._output.in_place_of_damping:
             self.get_logger().warn(
                 f"command_type {self._text('command_type')} cannot damp: in place of damping it "

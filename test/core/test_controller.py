@@ -113,7 +113,7 @@ def test_first_targets_are_blended_from_the_held_pose(make_runner: Callable[...,
     for _ in range(30):
         robot.tick()
     a = np.array([command.position[0] for command in robot.commands[count - 1 :]])
-    assert a[0] == pytest.approx(0.1, abs=0.05)
+    assert a[:3].tolist() == pytest.approx([0.175, 0.25, 0.325])  # ten ticks of 0.075 rad
     assert a[-1] == pytest.approx(0.85)
     assert np.diff(a).max() <= 0.2
 
@@ -255,6 +255,19 @@ def test_an_estop_is_latched_until_a_reset(make_runner: Callable[..., PolicyRunn
         assert "possible: deactivate, reset" in refusal
     assert robot.controller.request(Request.RESET, robot.now) is None
     assert robot.controller.state is State.DAMPING
+
+
+def test_deactivating_does_not_get_round_an_estop(make_runner: Callable[..., PolicyRunner]) -> None:
+    robot = Robot(make_runner)
+    robot.run()
+    assert robot.controller.request(Request.ESTOP, robot.now) is None
+    assert robot.controller.request(Request.DEACTIVATE, robot.now) is None
+    assert robot.controller.request(Request.ACTIVATE, robot.now) is None
+    for _ in range(50):
+        assert_damping(robot.tick())
+    assert robot.controller.state is State.ESTOPPED
+    assert robot.controller.request(Request.RESET, robot.now) is None
+    assert robot.controller.request(Request.HOLD, robot.now) is None
 
 
 def test_auto_run_starts_the_policy_at_the_entry_pose(make_runner: Callable[..., PolicyRunner]) -> None:

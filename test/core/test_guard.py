@@ -17,11 +17,11 @@ from policy_node.spec.robot import join
 KP, KD = np.array([10.0, 20.0, 30.0, 40.0]), np.array([1.0, 2.0, 3.0, 4.0])
 
 
-def guard(start: list[float], effort: float = 100.0, velocity: float = 10.0) -> TargetGuard:
+def guard(start: list[float], effort: float = 100.0, velocity: float = 10.0, blend_time: float = 0.0) -> TargetGuard:
     data = toy_spec_data()
     limits = data["deployment"]["joint_limits"]["robot"]
     limits["effort"], limits["velocity"] = [effort] * 4, [velocity] * 4
-    made = TargetGuard(join(parse_spec(json.dumps(data)), None), KP, KD, 0.02, ControllerParams())
+    made = TargetGuard(join(parse_spec(json.dumps(data)), None), KP, KD, 0.02, ControllerParams(blend_time=blend_time))
     made.reset(np.array(start))
     return made
 
@@ -54,6 +54,17 @@ def test_implied_torque_stays_below_the_effort() -> None:
 def test_position_limits_win_over_torque_and_speed() -> None:
     made = guard([3.0] * 4)  # as if the robot had been pushed beyond its limits of +-1
     assert made.bound(np.full(4, 3.0), np.full(4, 3.0), np.zeros(4)).tolist() == [1.0] * 4
+
+
+def test_first_targets_are_blended_in_and_then_bounded() -> None:
+    # 0.1 s is five ticks: a fifth of the way, two fifths and so on; but never more than 0.2 rad per tick.
+    made = guard([0.0] * 4, blend_time=0.1)
+    target = np.array([0.5, -0.5, 0.1, 0.0])
+    path = [made.bound(target, np.zeros(4), np.zeros(4)).tolist() for _ in range(6)]
+    assert np.array(path)[:, 0].tolist() == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.5])
+    made = guard([0.0] * 4, velocity=2.0, blend_time=0.1)
+    path = [made.bound(target, np.zeros(4), np.zeros(4)).tolist() for _ in range(4)]
+    assert np.array(path)[:, 0].tolist() == pytest.approx([0.04, 0.08, 0.12, 0.16])
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=12, max_size=12))
