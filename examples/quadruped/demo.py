@@ -13,6 +13,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,12 +23,24 @@ EXAMPLE = Path(__file__).resolve().parent
 MAX_ERROR_VX, MAX_ERROR_YAW = 0.1, 0.15
 LEG_JOINTS = ["FL_hip_joint", "FL_thigh_joint", "FL_calf_joint"]
 FRAME_SECONDS = 0.08
+FILM_SECONDS = 1.6
+"""Of each leg in the animation: drawing without a graphics card takes a tenth of a second per frame."""
 SHEET_COLUMNS = 4
+START_TIMEOUT = 60.0
+"""Seconds in which the policy must run; it takes about three."""
 
 
 @dataclass
 class Heard:
-    """What the demo heard on the topics while the robot walked."""
+    """What the demo heard on the topics while the robot walked.
+
+    Attributes:
+        clock: simulated time, s.
+        started: simulated time at which the policy was first heard to run, s.
+        status: newest PolicyStatus.
+        tick_times: simulated time, median and 99th percentile of the tick time, s.
+        oldest: topic -> largest age that a tick found its newest sample to have, s.
+    """
 
     clock: float = 0.0
     started: float | None = None
@@ -50,23 +64,31 @@ def main() -> int:
     # Robots and people nearby must not hear the demo, nor it them.
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
+    # The pictures are drawn without a display; MuJoCo reads this when it is imported.
+    os.environ.setdefault("MUJOCO_GL", "egl")
     record = args.out / "run.npz"
     record.unlink(missing_ok=True)
-    heard, code = walk(args, record, console)
-    if code not in (0, 1) or not record.is_file():
-        return explain_failure(args.out, console)
+    try:
+        heard = walk(args, record, console)
+    except KeyboardInterrupt:
+        console.print("Stopped.")
+        return 130
+    if heard.started is None or not record.is_file():
+        return explain_failure(args.out, heard, console)
     return show(args, record, heard, console)
 
 
-def walk(args: argparse.Namespace, record: Path, console: Any) -> tuple[Heard, int]:
+def walk(args: argparse.Namespace, record: Path, console: Any) -> Heard:
     """Starts both processes, listens until the course is over, and stops them."""
     import rclpy
+    from rclpy.executors import SingleThreadedExecutor
     from rclpy.qos import qos_profile_sensor_data
+    from rclpy.signals import SignalHandlerOptions
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
     from rosgraph_msgs.msg import Clock
 
     from policy_node.msg import PolicyStatus
-    from policy_node.ros.realtime_sim import STATUS_QOS
+    from policy_node.ros.status import STATUS_QOS
     from policy_node.sim.course import load_course
 
     course = load_course(EXAMPLE / "course.yaml")
@@ -81,37 +103,47 @@ def walk(args: argparse.Namespace, record: Path, console: Any) -> tuple[Heard, i
             return
         if heard.started is None:
             heard.started = heard.clock
-        heard.tick_times.append((heard.clock - heard.started, message.tick_time_p50, message.tick_time_p99))
-        for name, age in zip(message.input, message.input_age):
+        heard.tick_times.append((heard.clock, message.tick_time_p50, message.tick_time_p99))
+        for name, age in zip(message.input, message.input_age, strict=True):
             heard.oldest[name] = max(heard.oldest.get(name, 0.0), age)
 
-    rclpy.init()
+    # Ctrl-C is for this process to handle, which then ends the other two in order.
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = rclpy.create_node("demo")
     node.create_subscription(Clock, "/clock", on_clock, qos_profile_sensor_data)
     node.create_subscription(PolicyStatus, "policy_node/status", on_status, STATUS_QOS)
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    listener = threading.Thread(target=executor.spin, daemon=True)
+    listener.start()
     processes = start(args, record)
     mode = "in lockstep" if args.lockstep else "in real time"
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f} of {task.total:.0f} s"),
-               TimeRemainingColumn())
+    columns = (TextColumn("{task.description:28}"), BarColumn(),
+               TextColumn("{task.completed:.0f} of {task.total:.0f} s"), TimeRemainingColumn())
+    began = time.monotonic()
     try:
         with Progress(*columns, console=console) as progress:
-            bar = progress.add_task(f"walking {mode}", total=course.duration)
-            while processes[0].poll() is None:
-                rclpy.spin_once(node, timeout_sec=0.1)
-                if heard.started is None:
-                    state = heard.status.state if heard.status is not None else "starting"
-                    progress.update(bar, description=f"{state.lower()}")
-                    continue
-                elapsed = heard.clock - heard.started
-                leg = course.segments[course.segment_at(elapsed)].name
-                progress.update(bar, completed=min(elapsed, course.duration), description=f"{leg:12s} {mode}")
-                if any(process.poll() is not None for process in processes[1:]):
+            bar = progress.add_task("starting", total=course.duration)
+            while all(process.poll() is None for process in processes):
+                time.sleep(0.1)
+                if heard.started is not None:
+                    elapsed = min(heard.clock - heard.started, course.duration)
+                    leg = course.segments[course.segment_at(elapsed)].name
+                    progress.update(bar, completed=elapsed, description=f"{mode}: {leg}")
+                elif heard.status is not None:
+                    progress.update(bar, description=heard.status.state.lower())
+                if heard.started is None and time.monotonic() - began > START_TIMEOUT:
                     break
+            if processes[0].poll() == 0:
+                # Here the policy was heard to run a little after it did.
+                progress.update(bar, completed=course.duration, description=f"{mode}: done")
     finally:
-        code = stop(processes)
+        stop(processes)
+        executor.shutdown(timeout_sec=1.0)
+        listener.join(timeout=1.0)
         node.destroy_node()
         rclpy.try_shutdown()
-    return heard, code
+    return heard
 
 
 def start(args: argparse.Namespace, record: Path) -> list[subprocess.Popen[bytes]]:
@@ -137,8 +169,8 @@ def start(args: argparse.Namespace, record: Path) -> list[subprocess.Popen[bytes
     return [spawn(sim, args.out / "sim.log"), spawn(deploy, args.out / "deploy.log")]
 
 
-def stop(processes: list[subprocess.Popen[bytes]]) -> int:
-    """Stops what still runs, as Ctrl-C would; returns the first process's exit code."""
+def stop(processes: list[subprocess.Popen[bytes]]) -> None:
+    """Stops what still runs, as Ctrl-C would."""
     for process in processes:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
@@ -148,7 +180,6 @@ def stop(processes: list[subprocess.Popen[bytes]]) -> int:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    return processes[0].returncode
 
 
 def spawn(command: list[str], log: Path) -> subprocess.Popen[bytes]:
@@ -175,8 +206,6 @@ def robot_file() -> Path:
 def show(args: argparse.Namespace, record: Path, heard: Heard, console: Any) -> int:
     """Prints the table, writes plot and pictures, and judges the run."""
     import numpy as np
-    from rich.box import SIMPLE
-    from rich.table import Table
 
     from policy_node.sim.plots import plot_run
     from policy_node.sim.recording import load_recording
@@ -184,95 +213,139 @@ def show(args: argparse.Namespace, record: Path, heard: Heard, console: Any) -> 
 
     run = load_recording(record)
     results = leg_results(run)
-    table = Table(title="Commanded and reached (mean of each leg's last 2 s)", title_justify="left", box=SIMPLE,
-                  pad_edge=False)
-    for column in ("leg", "vx", "reached", "vy", "reached", "yaw", "reached"):
-        table.add_column(column, justify="left" if column == "leg" else "right", no_wrap=True)
-    good = len(results) == len(run["segment_names"]) and all(result.finished for result in results)
+    good = bool(run["completed"])
     for result in results:
-        fine = result.error[0] < MAX_ERROR_VX and result.error[2] < MAX_ERROR_YAW
-        good &= fine
-        cells = [f"{value:+.2f}" for pair in zip(result.commanded, result.reached) for value in pair]
-        table.add_row(result.name, *cells, style=None if fine else "red")
-    console.print(table)
-    facts(run, heard, console)
-    times = np.array(heard.tick_times).reshape(-1, 3)
-    plot_run(run, LEG_JOINTS, times, float(run["tick_dt"]), args.out / "plot.png")
-    pictures = draw(args, run, console)
-    console.print(f"\n[bold]{args.out}/plot.png[/bold]  velocity against command, a leg's targets, tick times")
-    for name, what in pictures:
-        console.print(f"[bold]{args.out}/{name}[/bold]  {what}")
-    console.print(f"{args.out}/run.npz holds every tick; logs of both processes are beside it.")
-    fell = int(run["falls"]) > 0
-    if fell or not good:
-        console.print("\n[red]The robot fell.[/red]" if fell else "\n[red]The robot did not follow its course.[/red]")
-        console.print(f"Look at {args.out}/plot.png and at the logs in {args.out}/.")
+        good &= result.error[0] < MAX_ERROR_VX and result.error[2] < MAX_ERROR_YAW
+    console.print(velocity_table(results))
+    console.print(facts(run, heard))
+    console.print()
+    with console.status("drawing"):
+        times = np.array(heard.tick_times).reshape(-1, 3)
+        times[:, 0] -= np.nanmax(run["time"] - run["course_time"])
+        plot_run(run, LEG_JOINTS, times, float(run["tick_dt"]), args.out / "plot.png")
+        pictures = draw(args, run, console)
+    plot = ("plot.png", "velocities against commands, one leg's targets, tick times")
+    for name, what in [plot, *pictures, ("run.npz", "every tick; *.log are what the processes said")]:
+        console.print(f"[bold]{args.out / name}[/bold]  {what}", soft_wrap=True)
+    if run["falls"] or not good:
+        what = "The robot fell." if run["falls"] else "The robot did not follow its course."
+        console.print(f"\n[red]{what}[/red] Look at {args.out}/plot.png, and at the logs beside it.")
         return 1
     console.print(
-        "\n[green]The robot walked its course.[/green] Your own policy:\n"
-        "  policy-node export --checkpoint model_1500.pt --task task.yaml --out bundle   (where you trained)\n"
-        "  policy-node check bundle\n"
-        "  ros2 launch policy_node deploy.launch.py bundle:=bundle robot:=my_robot.yaml  (on the robot)\n"
-        "docs/train.md shows where task.yaml comes from, docs/bringup.md the first hour with a real robot."
+        "\n[green]The robot walked its course.[/green] With a policy of your own:\n"
+        "  policy-node export --checkpoint model_1500.pt --task task.yaml --out bundle     where it was trained\n"
+        "  policy-node check bundle                                                        anywhere\n"
+        "  ros2 launch policy_node deploy.launch.py bundle:=bundle robot:=robot.yaml       on the robot\n"
+        "docs/train.md says where task.yaml comes from, docs/bringup.md how the first hour with a real robot goes.",
+        soft_wrap=True,
     )
     return 0
 
 
-def facts(run: dict[str, Any], heard: Heard, console: Any) -> None:
-    """Prints what else a person wants to know about the run."""
+def velocity_table(results: list[Any]) -> Any:
+    """Commanded and reached velocities of each leg of the course, and the error."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table(
+        title="Means of each leg's last 2 s: forward and left (m/s), yaw rate (rad/s)",
+        title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0), pad_edge=False,
+    )  # fmt: skip
+    table.add_column("leg", no_wrap=True)
+    for quantity in ("fwd", "left", "yaw"):
+        for column in (f"{quantity}\nasked", "\ngot", "\nerror"):
+            table.add_column(column, justify="right", no_wrap=True)
+    for result in results:
+        cells = []
+        for asked, reached, error, limit in zip(result.commanded, result.reached, result.error,
+                                                (MAX_ERROR_VX, None, MAX_ERROR_YAW), strict=True):
+            # Adding zero turns a rounded -0.0 into 0.0.
+            values = [f"{round(value, 2) + 0.0:.2f}" for value in (asked, reached, error)]
+            if limit is not None and error >= limit:
+                values[2] = f"[red]{values[2]}[/red]"
+            cells += values
+        table.add_row(result.name, *cells)
+    return table
+
+
+def facts(run: dict[str, Any], heard: Heard) -> Any:
+    """What else a person wants to know about the run."""
+    from rich.table import Table
+
     status = heard.status
-    console.print(f"falls {int(run['falls'])}   joint limits hit {int(run['limit_hits'].sum())}   commands dropped "
-                  f"{int(run['dropped'])}, expired {int(run['expired'])}")
-    if status is None:
-        return
-    ages = ", ".join(f"{name} {age * 1e3:.0f} ms" for name, age in heard.oldest.items())
-    console.print(
-        f"ticks {status.ticks}, missed {status.missed_ticks}   tick time p50 {status.tick_time_p50 * 1e6:.0f} us, p99 "
-        f"{status.tick_time_p99 * 1e6:.0f} us   oldest input seen: {ages}"
-    )
-    clamped = ", ".join(f"{name} {count}" for name, count in zip(status.clamped_joint, status.clamp_count))
-    console.print(f"targets bounded by the guard (ticks): {clamped or 'none'}")
-    console.print(f"digest of all inputs and commands: {str(run['digest'])[:16]}")
+    hit = [f"{name} {count}" for name, count in zip(run["joint_names"], run["limit_hits"], strict=True) if count]
+    clamped = [f"{name} {count}" for name, count in zip(status.clamped_joint, status.clamp_count, strict=True)]
+    ages = [f"{name} {age * 1e3:.1f} ms" for name, age in heard.oldest.items()]
+    rows = [
+        ("falls", f"{int(run['falls'])}"),
+        ("joint limits hit", f"{int(run['limit_hits'].sum())}{': ' if hit else ''}{', '.join(hit)}"),
+        ("targets bounded", ", ".join(clamped) if clamped else "0"),
+        ("commands", f"{status.sequence} sent, {int(run['dropped'])} dropped, {int(run['expired'])} expired"),
+        ("ticks", f"{status.ticks}, {status.missed_ticks} missed"),
+        ("tick time", f"p50 {status.tick_time_p50 * 1e3:.2f} ms, p99 {status.tick_time_p99 * 1e3:.2f} ms, of "
+                      f"{float(run['tick_dt']) * 1e3:.0f} ms"),
+        ("age of inputs", f"at most {', '.join(ages)}"),
+        ("digest of the run", str(run["digest"])[:16]),
+    ]  # fmt: skip
+    table = Table.grid(padding=(0, 2, 0, 1))
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def draw(args: argparse.Namespace, run: dict[str, Any], console: Any) -> list[tuple[str, str]]:
     """Renders the run, where the machine can render; returns file names and what they show."""
     import numpy as np
 
-    from policy_node.sim.render import animation, contact_sheet, render_frames
+    from policy_node.sim.render import RenderError, caption, render_frames, write_animation, write_contact_sheet
 
-    moments, labels = [], []
-    for number, name in enumerate(run["segment_names"]):
-        rows = np.flatnonzero(run["segment"] == number)
-        for share in (0.6, 0.6 + 0.35 / max(1.0, float(run["segment_durations"][number]))):
-            if len(rows):
-                moments.append(rows[min(len(rows) - 1, int(share * len(rows)))])
-                labels.append(f"{name}, {run['course_time'][moments[-1]]:.0f} s")
-    first, last = (np.flatnonzero(run["segment"] == number) for number in (1, min(2, len(run["segment_names"]) - 1)))
-    step = max(1, round(FRAME_SECONDS / float(run["tick_dt"])))
-    walking = np.concatenate([first[len(first) // 2:], last])[::step][:110]
+    rows_of = [np.flatnonzero(run["segment"] == number) for number in range(len(run["segment_names"]))]
+    names = [str(name) for name in run["segment_names"]]
+    tick_dt = float(run["tick_dt"])
+    step, length = max(1, round(FRAME_SECONDS / tick_dt)), round(FILM_SECONDS / tick_dt)
+    moments: list[int] = []
+    filmed = []
+    for rows in filter(len, rows_of):
+        # Of a push the sheet shows what it does, and the film begins just before it.
+        pushed = [row for row in rows if np.any(np.abs(run["course_time"][row] - run["push_times"]) < tick_dt / 2)]
+        moments.append(min(pushed[0] + round(0.3 / tick_dt), rows[-1]) if pushed else rows[len(rows) // 3])
+        moments.append(rows[-len(rows) // 8])
+        begin = pushed[0] - length // 4 if pushed else rows[len(rows) // 2]
+        if run["command"][rows].any() or pushed:
+            filmed.append(np.arange(begin, min(begin + length, rows[-1])))
+    frames = np.concatenate([clip[::step] for clip in filmed]) if filmed else np.array(moments)
+
+    def label(row: int) -> str:
+        return f"{run['course_time'][row]:.1f} s  {names[int(run['segment'][row])]}"
+
     try:
-        sheet = render_frames(EXAMPLE / "quadruped.xml", run["qpos"][moments], (320, 240))
-        contact_sheet(sheet, labels, SHEET_COLUMNS, args.out / "contact_sheet.png")
-        frames = render_frames(EXAMPLE / "quadruped.xml", run["qpos"][walking], (400, 300))
-        animation(frames, FRAME_SECONDS, args.out / "walk.gif")
-    except Exception as error:  # MuJoCo's renderer raises what the machine's graphics library raises
-        console.print(f"[yellow]No pictures: this machine cannot render ({type(error).__name__}: {error}). "
-                      "A library for headless OpenGL (libegl1) would help.[/yellow]")
+        sheet = render_frames(EXAMPLE / "quadruped.xml", run["qpos"][moments], width=400, height=260)
+        write_contact_sheet(args.out / "contact_sheet.png",
+                            [caption(frame, label(row)) for frame, row in zip(sheet, moments, strict=True)],
+                            columns=SHEET_COLUMNS)
+        film = render_frames(EXAMPLE / "quadruped.xml", run["qpos"][frames], width=400, height=260)
+        write_animation(args.out / "walk.gif",
+                        [caption(frame, label(row)) for frame, row in zip(film, frames.tolist(), strict=True)],
+                        frame_dt=step * tick_dt)
+    except RenderError as error:
+        console.print(f"[yellow]No pictures:[/yellow] {error}")
         return []
-    return [("contact_sheet.png", "two moments of every leg"), ("walk.gif", "the end of 'forward' and the turn")]
+    return [("walk.gif", "the robot on every leg of the course"), ("contact_sheet.png", "two moments of every leg")]
 
 
-def explain_failure(out: Path, console: Any) -> int:
-    """Shows the ends of the logs; returns the exit code."""
-    console.print("[red]The demo could not walk.[/red]")
+def explain_failure(out: Path, heard: Heard, console: Any) -> int:
+    """Says why the policy never ran, as far as it is known, and shows the ends of the logs; returns the exit code."""
+    console.print("[red]The policy did not get to run.[/red]")
+    if heard.status is not None:
+        status = heard.status
+        console.print(f"The deploy node was {status.state}: {status.reason} {status.remedy}", markup=False)
     for log in sorted(out.glob("*.log")):
         lines = log.read_text(errors="replace").strip().splitlines()[-8:]
         if lines and log.name in ("sim.log", "deploy.log", "launch.log"):
             console.print(f"\nEnd of {log}:")
             for line in lines:
                 console.print(f"  {line}", markup=False, soft_wrap=True)
-    console.print("\nIf a process of an earlier run still holds the topics, end it; then run make demo again.")
+    console.print("\nMend what the logs say, then run make demo again. policy-node check says what a bundle needs.")
     return 1
 
 

@@ -22,7 +22,7 @@ def plot_run(
     Args:
         run: arrays of a recording.
         leg_joints: joints to show in detail.
-        tick_times: shape (n, 3): seconds into the course, median and 99th percentile of the tick time (s).
+        tick_times: shape (n, 3): course time, median and 99th percentile of the tick time, all in s.
         control_dt: control period, s.
         path: PNG file to write.
     """
@@ -58,12 +58,12 @@ def plot_run(
     _plot_leg(axes[3], run, time, leg_joints)
     axis = axes[4]
     if len(tick_times):
-        axis.plot(tick_times[:, 0], tick_times[:, 1] * 1e6, color=MEASURED, label="median")
-        axis.plot(tick_times[:, 0], tick_times[:, 2] * 1e6, color=MEASURED, linestyle="--", label="99th percentile")
+        axis.plot(tick_times[:, 0], tick_times[:, 1] * 1e3, color=MEASURED, label="median")
+        axis.plot(tick_times[:, 0], tick_times[:, 2] * 1e3, color=MEASURED, linestyle="--", label="99th percentile")
         axis.set_xlim(0.0, time[-1])
         axis.set_ylim(bottom=0.0)
         axis.legend(loc="upper right", fontsize=8, ncols=2)
-    axis.set_ylabel(f"tick (us) of {control_dt * 1e6:.0f}")
+    axis.set_ylabel(f"tick time (ms)\nof {control_dt * 1e3:.0f} ms")
     axis.set_xlabel("time (s)")
     axis.grid(alpha=0.3)
     figure.savefig(path, dpi=110)
