@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console(highlight=False)
     with tempfile.TemporaryDirectory() as folder:
         bundles = (
-            {str(args.bundle): args.bundle}
+            {args.bundle.resolve().name: args.bundle}
             if args.bundle
             else {f"{joints} joints": make_bundle(Path(folder) / str(joints), joints) for joints in NETWORKS}
         )

@@ -116,18 +116,20 @@ class Float64MultiArrayOutput:
 
 
 class JointStateOutput:
-    """sensor_msgs/JointState of positions, as Isaac Sim's articulation controller takes them."""
+    """sensor_msgs/JointState of positions: what Isaac Sim's articulation controller takes, and what plot tools show."""
 
     in_place_of_damping = JointTrajectoryOutput.in_place_of_damping
 
-    def __init__(self, node: Node, site: Site) -> None:
+    def __init__(self, node: Node, site: Site, topic: str = "joint_command", qos: QoSProfile = COMMAND_QOS) -> None:
         self._wire = _Wire(site)
-        self.publisher = node.create_publisher(JointState, "joint_command", COMMAND_QOS)
+        self.publisher = node.create_publisher(JointState, topic, qos)
+        self._message = JointState(name=self._wire.names)
 
     def publish(self, targets: JointTargets, stamp: Time, sequence: int, *, damping: bool) -> None:
         """Publishes one set of positions."""
-        message = JointState(name=self._wire.names, position=self._wire.array(targets.position))
+        message = self._message
         message.header.stamp = stamp
+        message.position = self._wire.array(targets.position)
         self.publisher.publish(message)
 
 

@@ -6,19 +6,15 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from builtin_interfaces.msg import Time
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Float32MultiArray
 from std_srvs.srv import Trigger
 
@@ -29,7 +25,7 @@ from policy_node.core.params import ControllerParams
 from policy_node.errors import PolicyNodeError
 from policy_node.inference.load import LoadedPolicy, load_policy
 from policy_node.msg import LockstepDone, LockstepTick
-from policy_node.ros.commands import CommandOutput, make_output
+from policy_node.ros.commands import CommandOutput, JointStateOutput, make_output
 from policy_node.ros.parameters import ParameterRow, all_rows, as_text, check_value, controller_rows
 from policy_node.ros.status import StatusPublisher
 from policy_node.ros.subscriptions import LOCKSTEP_QOS, InputTopics
@@ -177,9 +173,10 @@ class DeployNode(LifecycleNode):
             )
         self._controller = Controller(loaded.runner, params, auto_run=self._flag("auto_run"))
         self._loaded = loaded
-        self._targets = self.create_publisher(JointState, "~/joint_targets", TARGETS_QOS)
-        self._entities.append((self.destroy_publisher, self._targets))
-        if self._flag("publish_observation"):
+        self._targets = JointStateOutput(self, site, "~/joint_targets", TARGETS_QOS)
+        self._entities.append((self.destroy_publisher, self._targets.publisher))
+        self._shows_observation = self._flag("publish_observation")
+        if self._shows_observation:
             for name in ("observation", "action"):
                 publisher = self.create_publisher(Float32MultiArray, f"~/{name}", TARGETS_QOS)
                 setattr(self, f"_{name}_publisher", publisher)
@@ -260,10 +257,8 @@ class DeployNode(LifecycleNode):
         self._sent = self._sequence
         damping = controller.state in (State.DAMPING, State.ESTOPPED)
         self._output.publish(targets, stamp, self._sequence, damping=damping)
-        ghost = JointState(name=controller.runner.site.joint_names, position=_doubles(targets.position))
-        ghost.header.stamp = stamp
-        self._targets.publish(ghost)
-        if self._flag("publish_observation") and controller.state is State.RUNNING:
+        self._targets.publish(targets, stamp, self._sequence, damping=damping)
+        if self._shows_observation and controller.state is State.RUNNING:
             self._observation_publisher.publish(Float32MultiArray(data=controller.runner.obs.tolist()))
             self._action_publisher.publish(Float32MultiArray(data=controller.runner.action.tolist()))
 
@@ -307,6 +302,16 @@ class DeployNode(LifecycleNode):
     # Lockstep
 
     def _on_lockstep_tick(self, message: LockstepTick) -> None:
+        loaded = self._loaded
+        if loaded is not None and abs(message.dt - loaded.bundle.spec.rate.control_dt) > 1e-9:
+            self.get_logger().fatal(
+                f"the simulator ticks every {message.dt:g} s, but the policy was trained for every "
+                f"{loaded.bundle.spec.rate.control_dt:g} s. Start it with --tick-dt "
+                f"{loaded.bundle.spec.rate.control_dt:g}."
+            )
+            self.failed = True
+            self._on_failure()
+            return
         self._lockstep_tick = message
         if isinstance(self._ticker, LockstepTicker):
             self._ticker.wake()
@@ -406,7 +411,3 @@ def _descriptor(row: ParameterRow) -> ParameterDescriptor:
         descriptor.description = f"{row.description} Unit: {row.unit}."
         descriptor.floating_point_range = [FloatingPointRange(from_value=row.low, to_value=row.high)]
     return descriptor
-
-
-def _doubles(values: npt.NDArray[np.float64]) -> array[float]:
-    return array("d", values.tobytes())

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from lifecycle_msgs.srv import ChangeState
-from processes import Process, bundle, deploy_arguments, fresh_domain, running, variant, without_action
+from processes import EXAMPLE, Process, bundle, deploy_arguments, fresh_domain, running, variant, without_action
 from robot import FakeRobot
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -209,6 +209,17 @@ def test_other_command_forms_move_the_robot_and_hold_in_place_of_damping(
         count = len(fake.commands)
         fake.wait_for(lambda: len(fake.commands) > count + 5)
         assert read(fake.commands[-1]) == pytest.approx({name: before[name] for name in order}, abs=1e-3)
+
+
+def test_a_simulator_at_another_rate_is_refused(still: Path, tmp_path: Path) -> None:
+    domain = fresh_domain()
+    sim = ["--model", str(EXAMPLE / "quadruped.xml"), "--mode", "lockstep", "--tick-dt", "0.01"]
+    with (
+        running("deploy", deploy_arguments(still, lockstep=True), domain, tmp_path / "deploy.log") as node,
+        running("sim", sim, domain, tmp_path / "sim.log"),
+    ):
+        assert node.wait() == 1
+        assert "ticks every 0.01 s, but the policy was trained for every 0.02 s" in node.text
 
 
 @pytest.mark.parametrize(("parameters", "said"), [
