@@ -48,9 +48,7 @@ class LearningCurve(Logger):
         with self.path.open("w", newline="") as file:
             csv.writer(file).writerow(COLUMNS)
 
-    def log(
-        self, it: int, start_it: int, total_it: int, collect_time: float, learn_time: float, **rest: Any
-    ) -> None:
+    def log(self, it: int, start_it: int, total_it: int, collect_time: float, learn_time: float, **rest: Any) -> None:
         """Note one iteration, and print it if it is its turn."""
         self.tot_time += collect_time + learn_time
         self.tot_timesteps += self.cfg["num_steps_per_env"] * self.num_envs

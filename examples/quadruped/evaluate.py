@@ -70,9 +70,7 @@ def drive(
     Returns:
         What was measured; torques in N m, speeds in m/s and rad/s.
     """
-    env = QuadrupedEnv(
-        1, randomization=replace(NONE, delay=(delay, delay)), num_threads=1, draw_commands=False
-    )
+    env = QuadrupedEnv(1, randomization=replace(NONE, delay=(delay, delay)), num_threads=1, draw_commands=False)
     env.set_command(command)
     recording = Recording()
     foot_radius = env.model.geom("FR_foot").size[0]

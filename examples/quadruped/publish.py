@@ -31,9 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(description="Take over a checkpoint as the example's policy.")
     parser.add_argument("checkpoint", type=Path, help="rsl_rl checkpoint, with agent.yaml beside it")
-    parser.add_argument(
-        "--out", type=Path, default=POLICY_DIR, help="folder to write (default: policy/ here)"
-    )
+    parser.add_argument("--out", type=Path, default=POLICY_DIR, help="folder to write (default: policy/ here)")
     args = parser.parse_args(argv)
 
     torch.set_num_threads(1)

@@ -81,9 +81,7 @@ def joint_addresses(
     )
 
 
-def rotate_inverse(
-    quat_wxyz: npt.NDArray[np.float64], vector: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def rotate_inverse(quat_wxyz: npt.NDArray[np.float64], vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Rotate vectors by the inverse of unit quaternions: from the world into the frame that each one orients.
 
     Args:
