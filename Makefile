@@ -109,7 +109,7 @@ test-export: $(EXPORT_VENV)/ready
 test-jazzy: ## Build with the Jazzy wheels and run the tests that need ROS
 	@$(MAKE) --no-print-directory test-ros ROS_WHEELS=jazzy
 
-bench: $(INSTALL)/ready demo/bundle/policy_spec.json ## Time one tick against the bare network
+bench: $(INSTALL)/ready ## Time one tick against the bare network
 	@$(SOURCED); $(INSTALL)/policy_node/lib/policy_node/bench
 
 lint: $(VENV)/ready ## Check style and types
