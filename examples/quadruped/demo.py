@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -26,7 +27,7 @@ FRAME_SECONDS = 0.08
 FILM_SECONDS = 1.6
 """Of each leg in the animation: drawing without a graphics card takes a tenth of a second per frame."""
 SHEET_COLUMNS = 4
-START_TIMEOUT = 60.0
+START_TIMEOUT = 30.0
 """Seconds in which the policy must run; it takes about three."""
 
 
@@ -67,7 +68,8 @@ def main() -> int:
     # The pictures are drawn without a display; MuJoCo reads this when it is imported.
     os.environ.setdefault("MUJOCO_GL", "egl")
     record = args.out / "run.npz"
-    record.unlink(missing_ok=True)
+    for old in (record, *(args.out / f"{name}.log" for name in ("sim", "deploy", "launch"))):
+        old.unlink(missing_ok=True)
     try:
         heard = walk(args, record, console)
     except KeyboardInterrupt:
@@ -90,6 +92,7 @@ def walk(args: argparse.Namespace, record: Path, console: Any) -> Heard:
     from policy_node.msg import PolicyStatus
     from policy_node.ros.status import STATUS_QOS
     from policy_node.sim.course import load_course
+    from policy_node.sim.recording import load_recording
 
     course = load_course(EXAMPLE / "course.yaml")
     heard = Heard()
@@ -103,6 +106,9 @@ def walk(args: argparse.Namespace, record: Path, console: Any) -> Heard:
             return
         if heard.started is None:
             heard.started = heard.clock
+        if heard.tick_times and heard.clock == heard.tick_times[-1][0]:
+            # The simulation is over: what ages now is of no interest.
+            return
         heard.tick_times.append((heard.clock, message.tick_time_p50, message.tick_time_p99))
         for name, age in zip(message.input, message.input_age, strict=True):
             heard.oldest[name] = max(heard.oldest.get(name, 0.0), age)
@@ -134,7 +140,7 @@ def walk(args: argparse.Namespace, record: Path, console: Any) -> Heard:
                     progress.update(bar, description=heard.status.state.lower())
                 if heard.started is None and time.monotonic() - began > START_TIMEOUT:
                     break
-            if processes[0].poll() == 0:
+            if record.is_file() and load_recording(record)["completed"]:
                 # Here the policy was heard to run a little after it did.
                 progress.update(bar, completed=course.duration, description=f"{mode}: done")
     finally:
@@ -340,11 +346,12 @@ def explain_failure(out: Path, heard: Heard, console: Any) -> int:
         status = heard.status
         console.print(f"The deploy node was {status.state}: {status.reason} {status.remedy}", markup=False)
     for log in sorted(out.glob("*.log")):
-        lines = log.read_text(errors="replace").strip().splitlines()[-8:]
-        if lines and log.name in ("sim.log", "deploy.log", "launch.log"):
-            console.print(f"\nEnd of {log}:")
-            for line in lines:
-                console.print(f"  {line}", markup=False, soft_wrap=True)
+        lines = re.sub(r"\x1b\[\d*m", "", log.read_text(errors="replace")).strip().splitlines()
+        # What launch says of itself comes after what went wrong, and is no help.
+        errors = [line for line in lines if ("[ERROR]" in line or "[FATAL]" in line) and "[launch]" not in line]
+        console.print(f"\n{log} {'says' if errors else 'ends with'}:")
+        for line in errors[-4:] or lines[-6:]:
+            console.print(f"  {line}", markup=False, soft_wrap=True)
     console.print("\nMend what the logs say, then run make demo again. policy-node check says what a bundle needs.")
     return 1
 

@@ -33,6 +33,7 @@ def plot_run(
 
     time = run["course_time"]
     driven = run["segment"] >= 0
+    end = float(run["segment_durations"].sum())
     figure, axes = plt.subplots(3 + 2, 1, figsize=(11, 12.5), layout="constrained",
                                 gridspec_kw={"height_ratios": [1.0, 1.0, 1.0, 1.5, 0.9]})
     velocity = np.column_stack([run["base_lin_vel"][:, :2], run["base_ang_vel"][:, 2]])
@@ -43,7 +44,7 @@ def plot_run(
         axis.plot(time[driven], mean, color=MEASURED, linewidth=1.4, label="body, mean of 0.5 s")
         axis.plot(time[driven], run["command"][driven, column], color=COMMANDED, linewidth=1.2, label="command")
         axis.set_ylabel(label)
-        axis.set_xlim(0.0, time[-1])
+        axis.set_xlim(0.0, end)
         axis.grid(alpha=0.3)
         edge = 0.0
         for name, duration in zip(run["segment_names"], run["segment_durations"], strict=True):
@@ -60,8 +61,9 @@ def plot_run(
     if len(tick_times):
         axis.plot(tick_times[:, 0], tick_times[:, 1] * 1e3, color=MEASURED, label="median")
         axis.plot(tick_times[:, 0], tick_times[:, 2] * 1e3, color=MEASURED, linestyle="--", label="99th percentile")
-        axis.set_xlim(0.0, time[-1])
-        axis.set_ylim(bottom=0.0)
+        axis.set_xlim(0.0, end)
+        # Room for the legend above the highest value.
+        axis.set_ylim(0.0, 1.3e3 * tick_times[:, 2].max())
         axis.legend(loc="upper right", fontsize=8, ncols=2)
     axis.set_ylabel(f"tick time (ms)\nof {control_dt * 1e3:.0f} ms")
     axis.set_xlabel("time (s)")
