@@ -274,11 +274,12 @@ class DeployNode(LifecycleNode):
     def _tell(self, controller: Controller, now: float) -> None:
         machine = controller.machine
         if machine.state is not self._told_state:
-            log = self.get_logger().warn if machine.remedy else self.get_logger().info
-            log(
-                f"{self._told_state.value} -> {machine.state.value}: {machine.reason}"
-                f"{'. ' + machine.remedy if machine.remedy else ''}"
-            )
+            text = f"{self._told_state.value} -> {machine.state.value}: {machine.reason}"
+            # Two calls, because rclpy refuses another severity from a line that has logged before.
+            if machine.remedy:
+                self.get_logger().warn(f"{text}. {machine.remedy}")
+            else:
+                self.get_logger().info(text)
             self._told_state = machine.state
             self._status.due_at = now
         if self._status.due(now):
