@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+# MuJoCo reads this when it is imported, and one test draws.
+os.environ.setdefault("MUJOCO_GL", "egl")
 
 from policy_node.sim.joint_drive import DriveCommand
 from policy_node.sim.plant import Plant
