@@ -297,8 +297,8 @@ class Plant:
             # Controls and activations of the actuators that are gone.
             key.ctrl, key.act = [], []
         for joint in spec.joints:
-            # The drive has this limit already. Were it the joint's, the damping of a drive at its limit would be integrated
-            # as if there were none, and the robot would be as sluggish as one with a huge armature.
+            # The drive has this limit already. Were it the joint's, the damping of a drive at its limit would be
+            # integrated as if there were none, and the robot would be as sluggish as one with a huge armature.
             joint.actfrclimited = mujoco.mjtLimited.mjLIMITED_FALSE
         for name, limit in zip(self.joint_names, self.torque_limit, strict=True):
             limited = bool(np.isfinite(limit).all())
