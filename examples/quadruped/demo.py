@@ -291,6 +291,7 @@ def facts(run: dict[str, Any], heard: Heard) -> Any:
         ("tick time", f"p50 {status.tick_time_p50 * 1e3:.2f} ms, p99 {status.tick_time_p99 * 1e3:.2f} ms, of "
                       f"{float(run['tick_dt']) * 1e3:.0f} ms"),
         ("age of inputs", f"at most {', '.join(ages)}"),
+        ("simulation", f"{run['time'][-1] + run['tick_dt']:.2f} s, slower than real time {int(run['stalls'])} times"),
         ("digest of the run", str(run["digest"])[:16]),
     ]  # fmt: skip
     table = Table.grid(padding=(0, 2, 0, 1))
