@@ -63,8 +63,8 @@ def build_environment() -> dict[str, str]:
     environment = dict(os.environ)
     environment["VIRTUAL_ENV"] = sys.prefix
     environment["PATH"] = f"{sys.prefix}/bin:{environment['PATH']}"
-    environment.pop("PYTHONPATH", None)
     if "ROS_DISTRO" not in environment:
+        environment.pop("PYTHONPATH", None)
         environment["AMENT_PREFIX_PATH"] = environment["CMAKE_PREFIX_PATH"] = sys.prefix
     return environment
 
