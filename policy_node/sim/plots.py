@@ -54,7 +54,7 @@ def plot_run(
             edge += float(duration)
         for push in run["push_times"]:
             axis.axvline(float(push), color="black", linestyle=":", linewidth=1.0)
-    axes[0].legend(loc="lower right", fontsize=8, ncols=2)
+    axes[0].legend(loc="lower left", fontsize=8, ncols=2)
     axes[2].set_xlabel("time (s); dotted: push")
     _plot_leg(axes[3], run, time, leg_joints)
     axis = axes[4]
