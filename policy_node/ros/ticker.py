@@ -1,7 +1,10 @@
 # Copyright 2026 The policy_node authors. SPDX-License-Identifier: Apache-2.0
 """What makes a tick happen: absolute deadlines on the steady clock, or the simulator in lockstep.
 
-A thread of its own, because an executor's timer waits behind every callback that is ready before it.
+A thread of its own. Beside two subscriptions of 500 Hz on two busy cores an executor's timer is about as punctual (99 %
+of periods within 1 to 2 ms for both at 50 and 200 Hz; median deviation 0.01 ms for the thread, 0.05 ms for the timer at
+200 Hz). But a timer waits for whatever callback is running, such as a transition that loads a bundle, and a thread
+does not.
 """
 
 from __future__ import annotations
