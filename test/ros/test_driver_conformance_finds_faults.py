@@ -17,7 +17,7 @@ DRIVER = Path(__file__).parents[1] / "support" / "toy_driver.py"
 
 def conformance(fault: str, tests: str) -> subprocess.CompletedProcess[str]:
     """Runs some of the conformance tests against the toy driver with a fault."""
-    command = [sys.executable, "-P", "-m", "pytest", "-q", "-o", "pythonpath=test/support", str(TESTS), "-k", tests]
+    command = [sys.executable, "-P", "-m", "pytest", "-o", "pythonpath=test/support", str(TESTS), "-k", tests]
     environment = {
         **os.environ,
         "DRIVER_COMMAND": shlex.join([sys.executable, "-P", str(DRIVER), fault]),
