@@ -132,7 +132,8 @@ class Inputs:
         position.take(index, out=scratch[0], mode="clip")
         velocity.take(index, out=scratch[1], mode="clip")
         if not math.isfinite(scratch.sum()):
-            row, column = np.argwhere(~np.isfinite(scratch))[0]
+            # The sum of finite numbers may overflow too; such numbers are no angles either.
+            row, column = divmod(int(np.argmax(~(np.abs(scratch) < 1e100))), scratch.shape[1])
             stream.refuse(
                 arrival, f"{('position', 'velocity')[row]} of {self.joint_names[column]} is {scratch[row, column]}"
             )

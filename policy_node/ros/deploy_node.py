@@ -235,12 +235,12 @@ class DeployNode(LifecycleNode):
         start = time.monotonic()
         try:
             with self._lock:
+                self._sent = 0
                 controller, topics = self._controller, self._topics
                 if controller is None or topics is None or controller.state is State.INACTIVE:
                     return
                 topics.take(arrival)
                 targets = controller.tick(now)
-                self._sent = 0
                 if targets is not None:
                     self._publish(targets, stamp)
                 ended = time.monotonic()

@@ -68,7 +68,7 @@ class InputTopics:
             when = arrived if arrival is None else arrival
             if topic == JOINT_STATES:
                 self._inputs.set_joint_states(
-                    message.name, np.frombuffer(message.position), np.frombuffer(message.velocity), when
+                    message.name, np.asarray(message.position), np.asarray(message.velocity), when
                 )
             elif topic == IMU:
                 quat, rate = message.orientation, message.angular_velocity

@@ -45,6 +45,7 @@ def test_nan_in_a_joint_that_nobody_needs_is_no_fault(inputs: Inputs) -> None:
     [
         (None, {"velocity": np.array([0.0, np.nan, 0.0, 0.0, 0.0])}, "velocity of b is nan"),
         (None, {"position": np.array([np.inf, 0.0, 0.0, 0.0, 0.0])}, "position of d is inf"),
+        (None, {"position": np.array([0.0, 1e308, 1e308, 0.0, 0.0])}, "position of b is 1e+308"),
         (None, {"velocity": np.zeros(0)}, "5 names, 5 positions and 0 velocities"),
         (["a", "b", "c"], {}, "lacks 1 of the 4 joints that the contract needs: d"),
         (["a", "b", "c", "d", "b"], {}, "b stand there twice"),

@@ -26,7 +26,6 @@ from policy_node.spec.robot import load_robot
 __all__ = ["bundle"]
 
 
-
 @pytest.fixture(scope="module")
 def still(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle that asks for the default pose, so that a robot without physics may run it."""
@@ -34,9 +33,9 @@ def still(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def deployed(still: Path, tmp_path: Path, robot: dict[str, Any] | None = None, **parameters: Any) -> Iterator[
-    tuple[Process, FakeRobot]
-]:
+def deployed(
+    still: Path, tmp_path: Path, robot: dict[str, Any] | None = None, **parameters: Any
+) -> Iterator[tuple[Process, FakeRobot]]:
     domain = fresh_domain()
     # On a busy machine even a healthy robot's samples come late; what is tested here is not how late.
     parameters = {"input_timeout": 0.5, "max_tick_gap": 1.0, **parameters}
@@ -132,6 +131,32 @@ def test_nan_in_a_sensor_is_damped_and_never_passed_on(still: Path, tmp_path: Pa
         assert all(math.isfinite(value) for command in fake.commands for value in command.position)
 
 
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda message: message.velocity.__delitem__(slice(None)), "0 velocities"),
+        (lambda message: message.position.__delitem__(slice(None)), "0 positions"),
+        (lambda message: message.position.pop(), "14 positions"),
+        (lambda message: setattr(message, "name", []), "has 0 names"),
+        (lambda message: setattr(message, "name", [*message.name[:-2], "a", "b"]), "lacks 1 of the 14 joints"),
+        (lambda message: message.position.__setitem__(0, 1e308), ""),
+    ],
+    ids=["no velocities", "no positions", "one position short", "no names", "a joint gone", "an absurd position"],
+)
+def test_a_malformed_message_is_damped_and_does_not_end_the_node(
+    still: Path, tmp_path: Path, spoil: Any, said: str
+) -> None:
+    with deployed(still, tmp_path) as (node, fake):
+        started(fake)
+        fake.spoil = spoil
+        if said:
+            fake.wait_for(lambda: fake.state == "DAMPING" and said in fake.status.reason)
+        count = len(fake.commands)
+        fake.wait_for(lambda: len(fake.commands) > count + 20)
+        assert node.popen.poll() is None
+        assert all(math.isfinite(value) for command in fake.commands for value in command.position)
+
+
 def test_an_estop_is_left_only_by_reset(still: Path, tmp_path: Path) -> None:
     with deployed(still, tmp_path) as (_, fake):
         started(fake)
@@ -166,7 +191,7 @@ def test_deactivation_damps_and_activation_counts_from_one_again(still: Path, tm
                 fake.wait_for(lambda: is_damping(fake.commands[-1]))
                 count = len(fake.commands)
         fake.wait_for(lambda: len(fake.commands) > count + 5)
-        assert [command.sequence for command in fake.commands[count:count + 5]] == [1, 2, 3, 4, 5]
+        assert [command.sequence for command in fake.commands[count : count + 5]] == [1, 2, 3, 4, 5]
 
 
 def test_a_stopped_process_damps_when_it_goes_on(still: Path, tmp_path: Path) -> None:
@@ -177,16 +202,19 @@ def test_a_stopped_process_damps_when_it_goes_on(still: Path, tmp_path: Path) ->
         count = len(fake.commands)
         node.popen.send_signal(signal.SIGCONT)
         fake.wait_for(lambda: len(fake.commands) > count + 5)
-        assert all(is_damping(command) for command in fake.commands[count + 1:])
+        assert all(is_damping(command) for command in fake.commands[count + 1 :])
         fake.wait_for(lambda: fake.state == "DAMPING")
         assert "tick_gap" in fake.status.reason or "input_stale" in fake.status.reason
 
 
-@pytest.mark.parametrize(("kind", "message", "topic", "key"), [
-    ("joint_trajectory", JointTrajectory, "joint_trajectory", lambda m: (m.joint_names, m.points[0].positions)),
-    ("joint_state", JointState, "joint_command", lambda m: (m.name, m.position)),
-    ("float64_multi_array", Float64MultiArray, "commands", lambda m: (None, m.data)),
-])
+@pytest.mark.parametrize(
+    ("kind", "message", "topic", "key"),
+    [
+        ("joint_trajectory", JointTrajectory, "joint_trajectory", lambda m: (m.joint_names, m.points[0].positions)),
+        ("joint_state", JointState, "joint_command", lambda m: (m.name, m.position)),
+        ("float64_multi_array", Float64MultiArray, "commands", lambda m: (None, m.data)),
+    ],
+)
 def test_other_command_forms_move_the_robot_and_hold_in_place_of_damping(
     still: Path, tmp_path: Path, kind: str, message: type, topic: str, key: Any
 ) -> None:
@@ -222,16 +250,19 @@ def test_a_simulator_at_another_rate_is_refused(still: Path, tmp_path: Path) -> 
         assert "ticks every 0.01 s, but the policy was trained for every 0.02 s" in node.text
 
 
-@pytest.mark.parametrize(("parameters", "said"), [
-    ({"bundle": "/nowhere"}, "there is no such folder"),
-    ({"bundle": "''"}, "the parameter 'bundle' is empty"),
-    ({"auto_run": True}, "auto_run is for simulation"),
-    ({"input_timeout": 0.02}, "but the policy ticks every 0.02 s: give it at least 0.04 s"),
-    ({"input_timeout": -1.0}, "input_timeout is -1.0; expected 0.005 to 1 s"),
-    ({"command_type": "torque"}, "command_type is 'torque'; expected one of: joint_command"),
-    ({"provider": "tensorrt"}, "provider 'tensorrt' was asked for"),
-    ({"robot_file": "/nowhere.yaml"}, "there is no such file"),
-])
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"bundle": "/nowhere"}, "there is no such folder"),
+        ({"bundle": "''"}, "the parameter 'bundle' is empty"),
+        ({"auto_run": True}, "auto_run is for simulation"),
+        ({"input_timeout": 0.02}, "but the policy ticks every 0.02 s: give it at least 0.04 s"),
+        ({"input_timeout": -1.0}, "input_timeout is -1.0; expected 0.005 to 1 s"),
+        ({"command_type": "torque"}, "command_type is 'torque'; expected one of: joint_command"),
+        ({"provider": "tensorrt"}, "provider 'tensorrt' was asked for"),
+        ({"robot_file": "/nowhere.yaml"}, "there is no such file"),
+    ],
+)
 def test_what_cannot_be_run_ends_with_the_reason_and_exit_code_1(
     still: Path, tmp_path: Path, parameters: dict[str, Any], said: str
 ) -> None:

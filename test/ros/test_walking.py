@@ -88,5 +88,3 @@ def test_with_two_legs_swapped_in_the_contract_the_robot_falls(bundle: Path, tmp
     code, run = walk_in_lockstep(tmp_path, wrong, FORWARD)
     assert code == 1
     assert run["falls"] == 1
-
-

@@ -34,8 +34,15 @@ class FakeRobot:
         spoil: changes a joint state message before it is sent.
     """
 
-    def __init__(self, spec: PolicySpec, domain: int, start: float = 0.05, command_type: type = JointCommand,
-                 command_topic: str = "joint_command", read: Callable[[Any], dict[str, float]] | None = None) -> None:
+    def __init__(
+        self,
+        spec: PolicySpec,
+        domain: int,
+        start: float = 0.05,
+        command_type: type = JointCommand,
+        command_topic: str = "joint_command",
+        read: Callable[[Any], dict[str, float]] | None = None,
+    ) -> None:
         self.commands: list[Any] = []
         self.status: PolicyStatus | None = None
         self.states: list[str] = []
@@ -59,8 +66,10 @@ class FakeRobot:
         reliable = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
         self._node.create_subscription(command_type, command_topic, self._on_command, reliable)
         self._node.create_subscription(PolicyStatus, "policy_node/status", self._on_status, STATUS_QOS)
-        self._clients = {name: self._node.create_client(Trigger, f"policy_node/{name}")
-                         for name in ("run", "hold", "damp", "estop", "reset")}
+        self._clients = {
+            name: self._node.create_client(Trigger, f"policy_node/{name}")
+            for name in ("run", "hold", "damp", "estop", "reset")
+        }
         self._node.create_timer(PERIOD, self._publish)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
