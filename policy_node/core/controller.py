@@ -20,6 +20,9 @@ from policy_node.core.runner import PolicyRunner
 
 F64 = npt.NDArray[np.float64]
 
+FIRST_GAIN = 0.1
+"""Share of kp with which a limp robot begins to be held."""
+
 
 @dataclass(slots=True)
 class JointTargets:
@@ -66,6 +69,7 @@ class Controller:
         self._damping = JointTargets(runner.default_pos.copy(), self._zeros, self._zeros, self._zeros, site.damping_kd)
         self._command = JointTargets(runner.default_pos.copy(), self._zeros, self._zeros, runner.kp.copy(), runner.kd)
         self._held = runner.default_pos.copy()
+        self._first_gain = FIRST_GAIN
         self.now = 0.0
         self._fresh_since = math.inf
         self._upright_at = 0.0
@@ -95,9 +99,10 @@ class Controller:
                 return f"nothing to stop in {self.state.value}."
             self.machine.fail(Fault(ESTOP, who), now)
             return None
+        before = self.state
         refusal = self.machine.request(request, now, f"{who} asked for {request.value}")
         if refusal is None:
-            self._entered(now)
+            self._entered(before, now)
         return refusal
 
     def fail(self, fault: Fault, now: float) -> None:
@@ -179,17 +184,24 @@ class Controller:
         self._fresh_since = min(self._fresh_since, now)
         if now - self._fresh_since >= self.params.start_time:
             self.machine.request(Request.READY, now, "all inputs are fresh; moving to the entry pose")
-            self._entered(now)
+            self._entered(State.WAITING, now)
+        else:
+            self.machine.reason = "all inputs are fresh; waits whether they stay so"
 
-    def _entered(self, now: float) -> None:
+    def _entered(self, before: State, now: float) -> None:
         state, runner = self.state, self.runner
         if state is State.WAITING:
             self._fresh_since = math.inf
             self.clamp_count[:] = 0
         elif state is State.HOLDING:
-            # The way to the entry pose starts where the joints are, inside their limits.
-            self._held[:] = np.clip(self.inputs.sensors.joint_pos, runner.site.lower, runner.site.upper)
-            self._command.kp[:] = 0.0
+            if before is State.RUNNING:
+                # A robot that stands on its gains would sink if they began anew, or if its targets were let go.
+                self._held[:] = self._command.position
+                self._first_gain = 1.0
+            else:
+                # The way to the entry pose starts where the joints are, inside their limits.
+                self._held[:] = np.clip(self.inputs.sensors.joint_pos, runner.site.lower, runner.site.upper)
+                self._first_gain = FIRST_GAIN
         elif state is State.RUNNING:
             runner.reset(self._held)
             self._command.kp[:] = runner.kp
@@ -200,7 +212,8 @@ class Controller:
         step = params.hold_speed * runner.spec.rate.control_dt
         self._held += np.clip(self._entry_pos - self._held, -step, step)
         elapsed = now - self.machine.since
-        gain = 1.0 if params.hold_gain_time <= 0.0 else min(1.0, 0.1 + 0.9 * elapsed / params.hold_gain_time)
+        risen = 1.0 if params.hold_gain_time <= 0.0 else min(1.0, elapsed / params.hold_gain_time)
+        gain = self._first_gain + (1.0 - self._first_gain) * risen
         np.multiply(runner.kp, gain, command.kp)
         command.position[:] = self._held
         arrived = gain >= 1.0 and np.array_equal(self._held, self._entry_pos)

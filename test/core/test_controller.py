@@ -118,6 +118,21 @@ def test_first_targets_are_blended_from_the_held_pose(make_runner: Callable[...,
     assert np.diff(a).max() <= 0.2
 
 
+def test_holding_a_running_robot_keeps_its_gains_and_starts_from_its_targets(
+    make_runner: Callable[..., PolicyRunner],
+) -> None:
+    robot = Robot(make_runner, action=[0.0, 3.0, 0.0])  # a is asked to 0.85, 0.75 from its entry pose
+    robot.run()
+    for _ in range(30):
+        robot.tick()
+    robot.pos[0] -= 0.3  # the joint sags under its load
+    assert robot.controller.request(Request.HOLD, robot.now) is None
+    command = robot.tick()
+    assert command is not None
+    assert command.kp.tolist() == [10.0, 20.0, 30.0, 40.0]
+    assert command.position[0] == pytest.approx(0.85 - 0.8 * DT)  # hold_speed is 0.8 rad/s
+
+
 def test_undriven_joints_stay_at_their_default_with_their_gains(make_runner: Callable[..., PolicyRunner]) -> None:
     robot = Robot(make_runner, action=[0.5, -0.5, 0.3])
     robot.run()
