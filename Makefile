@@ -113,8 +113,8 @@ bench: $(INSTALL)/ready ## Time one tick against the bare network
 	@$(SOURCED); $(INSTALL)/policy_node/lib/policy_node/bench
 
 lint: $(VENV)/ready ## Check style and types
-	@$(ACTIVATE); $(STEP)/ruff.log "ruff" ruff check .
-	@$(ACTIVATE); $(STEP)/mypy.log "mypy" mypy
+	@$(ACTIVATE); $(STEP)/ruff.log "ruff" python -m ruff check .
+	@$(ACTIVATE); $(STEP)/mypy.log "mypy" python -m mypy
 
 train: $(EXPORT_VENV)/ready-to-train ## Train the quadruped's policy again
 	@$(EXPORT_VENV)/bin/python examples/quadruped/train.py

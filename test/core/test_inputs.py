@@ -40,6 +40,7 @@ def test_nan_in_a_joint_that_nobody_needs_is_no_fault(inputs: Inputs) -> None:
     assert joint_states(inputs, velocity=np.array([0.0, 0.0, 0.0, np.nan, 0.0]))
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered")
 @pytest.mark.parametrize(
     ("names", "change", "said"),
     [
