@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     process.wait()
     node.stop_safely(process.reason)
     process.close()
-    return 1 if process.failed else 0
+    return 1 if process.failed or node.failed else 0
 
 
 def _print_parameters() -> None:

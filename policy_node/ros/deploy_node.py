@@ -163,11 +163,11 @@ class DeployNode(LifecycleNode):
                 f"give it at least {2.0 * control_dt:g} s."
             )
         for note in loaded.notes:
-            self.get_logger().warn(note)
+            self.get_logger().warning(note)
         self._output = make_output(self._text("command_type"), self, site, control_dt, params.valid_for)
         self._entities.append((self.destroy_publisher, self._output.publisher))
         if self._output.in_place_of_damping:
-            self.get_logger().warn(
+            self.get_logger().warning(
                 f"command_type {self._text('command_type')} cannot damp: in place of damping it "
                 f"{self._output.in_place_of_damping}."
             )
@@ -277,28 +277,30 @@ class DeployNode(LifecycleNode):
             text = f"{self._told_state.value} -> {machine.state.value}: {machine.reason}"
             # Two calls, because rclpy refuses another severity from a line that has logged before.
             if machine.remedy:
-                self.get_logger().warn(f"{text}. {machine.remedy}")
+                self.get_logger().warning(f"{text}. {machine.remedy}")
             else:
                 self.get_logger().info(text)
             self._told_state = machine.state
             self._status.due_at = now
         if self._status.due(now):
-            assert self._loaded is not None
-            assert self._ticker is not None
-            self._status.publish(
-                controller,
-                self._loaded,
-                ticks=self._tick_times.count,
-                missed=self._ticker.missed,
-                overruns=self._overruns,
-                sequence=self._sequence,
-                tick_times=self._tick_times,
-                periods=self._periods,
-                now=controller.now,
-                steady=now,
-            )
+            self._publish_status(controller, now)
             if machine.state is State.WAITING:
                 self.get_logger().info(machine.reason, throttle_duration_sec=3.0)
+
+    def _publish_status(self, controller: Controller, now: float) -> None:
+        assert self._loaded is not None
+        self._status.publish(
+            controller,
+            self._loaded,
+            ticks=self._tick_times.count,
+            missed=self._ticker.missed if self._ticker is not None else 0,
+            overruns=self._overruns,
+            sequence=self._sequence,
+            tick_times=self._tick_times,
+            periods=self._periods,
+            now=controller.now,
+            steady=now,
+        )
 
     # Lockstep
 
@@ -327,7 +329,7 @@ class DeployNode(LifecycleNode):
             if controller is not None and controller.state in (State.HOLDING, State.RUNNING):
                 fault = Fault(INPUT_STALE, f"the simulator sent no tick for {PARTNER_TIMEOUT:g} s")
                 controller.fail(fault, controller.now)
-                self._publish(controller.damping(), self.get_clock().now().to_msg())
+                self._damp_now(controller)
                 self._tell(controller, time.monotonic())
 
     # Stopping
@@ -337,25 +339,44 @@ class DeployNode(LifecycleNode):
             controller = self._controller
             if controller is not None and controller.state not in (State.INACTIVE, State.WAITING):
                 controller.fail(Fault(SHUTDOWN, why), controller.now)
-                self._publish(controller.damping(), self.get_clock().now().to_msg())
-                self.get_logger().info(f"sent a damping command: {why}")
+                if self._damp_now(controller):
+                    self.get_logger().info(f"sent a damping command: {why}")
             if controller is not None and controller.state is not State.INACTIVE:
                 controller.request(Request.DEACTIVATE, controller.now, why)
                 self._told_state = State.INACTIVE
+                self._last_word(controller)
         ticker, self._ticker = self._ticker, None
         if ticker is not None:
             ticker.stop()
 
     def _fail(self, text: str) -> None:
         self.failed = True
+        # First of all: whatever fails below, the process ends.
+        self._on_failure()
         with self._lock:
             controller = self._controller
             if controller is not None:
                 controller.fail(Fault(TICK_FAILED, text.strip().splitlines()[-1]), controller.now)
                 if controller.state in (State.DAMPING, State.ESTOPPED):
-                    self._publish(controller.damping(), self.get_clock().now().to_msg())
+                    self._damp_now(controller)
         self.get_logger().fatal(f"a tick failed; the robot is damped and the node ends\n{text}")
-        self._on_failure()
+
+    def _damp_now(self, controller: Controller) -> bool:
+        """Publishes a damping command. Never raises, for it is called where something has failed already."""
+        try:
+            self._publish(controller.damping(), self.get_clock().now().to_msg())
+        except Exception as error:
+            self.failed = True
+            self.get_logger().fatal(f"the damping command could not be published: {type(error).__name__}: {error}")
+            return False
+        return True
+
+    def _last_word(self, controller: Controller) -> None:
+        # The status is kept for late listeners, so it must not go on saying that the policy runs.
+        try:
+            self._publish_status(controller, time.monotonic())
+        except Exception as error:
+            self.get_logger().error(f"the last status could not be published: {type(error).__name__}: {error}")
 
     # Requests and parameters
 

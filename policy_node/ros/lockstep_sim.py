@@ -141,7 +141,7 @@ def run_lockstep(node: SimNode, simulation: Simulation, *, partner_timeout: floa
         if command is not None:
             reason = simulation.apply(command)
             if reason is not None:
-                node.get_logger().warn(reason, throttle_duration_sec=1.0)
+                node.get_logger().warning(reason, throttle_duration_sec=1.0)
         simulation.hear_state(done.state)
         simulation.note_tick(reading, velocity_command)
         plant.step(simulation.tick_dt)

@@ -54,7 +54,7 @@ def run_realtime(node: SimNode, simulation: Simulation, *, publish_dt: float, st
         if command is not None:
             reason = simulation.apply(command)
             if reason is not None:
-                node.get_logger().warn(reason, throttle_duration_sec=1.0)
+                node.get_logger().warning(reason, throttle_duration_sec=1.0)
         if ticks:
             simulation.note_tick(reading, velocity_command)
         plant.step(steps * plant.timestep)

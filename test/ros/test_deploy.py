@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,14 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rclpy
 from lifecycle_msgs.srv import ChangeState
 from processes import EXAMPLE, Process, bundle, deploy_arguments, fresh_domain, running, variant, without_action
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.parameter import Parameter
 from robot import FakeRobot
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from policy_node.msg import JointCommand
+from policy_node.ros.deploy_node import DeployNode
 from policy_node.spec.bundle import read_bundle
 from policy_node.spec.robot import load_robot
 
@@ -97,6 +103,8 @@ def test_a_signal_ends_in_a_damping_command_and_exit_code_0(still: Path, tmp_pat
         assert node.end(number) == 0, node.text
         fake.wait_for(lambda: is_damping(fake.commands[-1]))
         assert f"sent a damping command: {signal.Signals(number).name}" in node.text
+        fake.wait_for(lambda: fake.state == "INACTIVE")
+        assert signal.Signals(number).name in fake.status.reason
 
 
 def test_silent_sensors_are_damped_and_stay_damped_until_hold_is_asked_for(still: Path, tmp_path: Path) -> None:
@@ -271,3 +279,36 @@ def test_what_cannot_be_run_ends_with_the_reason_and_exit_code_1(
         assert node.wait() == 1
         assert said in node.text
         assert "Traceback" not in node.text
+
+
+def test_an_error_in_the_tick_is_damped_and_ends_the_process(still: Path) -> None:
+    domain = fresh_domain()
+    ended = threading.Event()
+    context = Context()
+    rclpy.init(context=context, domain_id=domain)
+    values = {"bundle": str(still), "input_timeout": 0.5}
+    overrides = [Parameter(name, value=value) for name, value in values.items()]
+    node = DeployNode(on_failure=ended.set, context=context, parameter_overrides=overrides)
+    try:
+        with FakeRobot(read_bundle(still).spec, domain) as fake:
+            executor = SingleThreadedExecutor(context=context)
+            executor.add_node(node)
+            spinner = threading.Thread(target=executor.spin, daemon=True)
+            spinner.start()
+            assert node.autostart()
+            started(fake)
+
+            def broken(now: float) -> None:
+                raise RuntimeError(f"a defect at {now}")
+
+            node._controller.tick = broken
+            assert ended.wait(30.0)
+            fake.wait_for(lambda: is_damping(fake.commands[-1]))
+            assert node.failed
+            node.stop_safely("a failure")
+            fake.wait_for(lambda: fake.state == "INACTIVE")
+            executor.shutdown()
+            spinner.join(5.0)
+    finally:
+        node.destroy_node()
+        rclpy.shutdown(context=context)
