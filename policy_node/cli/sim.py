@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from policy_node.sim.course import load_course
     from policy_node.sim.plant import Plant
     from policy_node.sim.simulation import Simulation
-    from policy_node.sim.viewer import open_viewer
+    from policy_node.sim.viewer import Viewer
 
     lockstep = args.mode == "lockstep"
     process = NodeProcess("sim", ros_args)
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         plant = Plant(args.model, imu_site=args.imu_site)
         node = SimNode(plant.joint_names, args.imu_frame, lockstep=lockstep)
         process.spin(node)
-        viewer = open_viewer(plant) if args.viewer else None
+        viewer = Viewer(plant) if args.viewer else None
         simulation = Simulation(
             plant, tick_dt=args.tick_dt, course=load_course(args.course) if args.course else None,
             suspend=args.suspend, duration=args.duration, record=args.record is not None,
