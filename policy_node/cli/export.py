@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from policy_node.cli.tables import observation_table
     from policy_node.errors import ExportError
 
-    console = Console()
+    console = Console(soft_wrap=True, highlight=False)
     try:
         import torch  # noqa: F401
     except ModuleNotFoundError:
@@ -75,15 +75,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     golden = report.loaded.bundle.spec.deployment.golden
     if report.golden is not None and golden is not None:
         console.print(
-            f"{golden.file}: {report.golden.ticks} ticks of the {golden.source} replayed, largest differences: "
+            f"{golden.file}: {report.golden.ticks} ticks of the {golden.source} recording replayed, largest differences: "
             f"observation {report.golden.obs:.1e}, action {report.golden.action:.1e}, "
             f"target {report.golden.target:.1e} rad"
         )
-    for note in report.loaded.notes:
-        console.print(f"[yellow]note:[/yellow] {note}", highlight=False)
-    console.print(
-        f"\nWrote {report.out}. Next: ros2 launch policy_node deploy.launch.py bundle:={report.out.resolve()}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    # What a robot file would add is not the export's business.
+    for note in (note for note in report.loaded.notes if note not in report.loaded.runner.site.notes):
+        console.print(f"[yellow]note:[/yellow] {note}")
+    console.print(f"\nWrote {report.out}. Next: ros2 launch policy_node deploy.launch.py bundle:={report.out.resolve()}")
     return 0
