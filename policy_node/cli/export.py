@@ -75,12 +75,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     golden = report.loaded.bundle.spec.deployment.golden
     if report.golden is not None and golden is not None:
         console.print(
-            f"{golden.file}: {report.golden.ticks} ticks of the {golden.source} recording replayed, largest differences: "
-            f"observation {report.golden.obs:.1e}, action {report.golden.action:.1e}, "
+            f"{golden.file}: {report.golden.ticks} ticks of the {golden.source} recording replayed, largest "
+            f"differences: observation {report.golden.obs:.1e}, action {report.golden.action:.1e}, "
             f"target {report.golden.target:.1e} rad"
         )
     # What a robot file would add is not the export's business.
     for note in (note for note in report.loaded.notes if note not in report.loaded.runner.site.notes):
         console.print(f"[yellow]note:[/yellow] {note}")
-    console.print(f"\nWrote {report.out}. Next: ros2 launch policy_node deploy.launch.py bundle:={report.out.resolve()}")
+    command = f"ros2 launch policy_node deploy.launch.py bundle:={report.out.resolve()}"
+    console.print(f"\nWrote {report.out}. Next: {command}")
     return 0

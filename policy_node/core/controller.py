@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from policy_node.core.faults import ENTRY_TIMEOUT, ESTOP, INPUT_INVALID, INPUT_STALE, TICK_GAP, TILT, Fault
+from policy_node.core.faults import CLOCK_JUMPED, ENTRY_TIMEOUT, ESTOP, INPUT_INVALID, INPUT_STALE, TICK_GAP, TILT, Fault
 from policy_node.core.inputs import Inputs, Stream
 from policy_node.core.machine import Request, State, StateMachine
 from policy_node.core.params import ControllerParams
@@ -70,6 +70,8 @@ class Controller:
         self._command = JointTargets(runner.default_pos.copy(), self._zeros, self._zeros, runner.kp.copy(), runner.kd)
         self._held = runner.default_pos.copy()
         self._first_gain = FIRST_GAIN
+        self._arrived = False
+        self._taken_before = 0
         self.now = 0.0
         self._fresh_since = math.inf
         self._upright_at = 0.0
@@ -80,6 +82,11 @@ class Controller:
         """The present state."""
         return self.machine.state
 
+    @property
+    def has_measured(self) -> bool:
+        """Whether joint states were taken since the activation, so that the measured pose is a fact."""
+        return self.inputs.joint_states.accepted > self._taken_before
+
     def request(self, request: Request, now: float, who: str = "a person") -> str | None:
         """Follows a request, or says why not.
 
@@ -87,7 +94,7 @@ class Controller:
             None when it was followed, else the reason in words.
         """
         if request is Request.RUN and self.state is State.HOLDING:
-            refusal = self.entry_refusal()
+            refusal = self.entry_refusal() or (None if self._arrived else "on the way to the entry pose")
             if refusal is not None:
                 return f"not ready to run: {refusal}"
         if request in (Request.HOLD, Request.RUN) and self.state is not State.WAITING:
@@ -126,8 +133,14 @@ class Controller:
         if machine.state is State.WAITING:
             self._wait(now)
             return None
+        if gap < 0.0:
+            # What came before has no age any more: it counts as just arrived, and must go on arriving.
+            for stream in self.inputs.streams():
+                stream.arrival = min(stream.arrival, now)
         if machine.state in (State.HOLDING, State.RUNNING):
-            if gap > self.params.max_tick_gap:
+            if gap < 0.0:
+                machine.fail(Fault(CLOCK_JUMPED, f"by {-gap:.3f} s"), now)
+            elif gap > self.params.max_tick_gap:
                 machine.fail(Fault(TICK_GAP, f"{gap:.3f} s; the bound is {self.params.max_tick_gap:g} s"), now)
             else:
                 self._check_inputs(now)
@@ -190,9 +203,10 @@ class Controller:
 
     def _entered(self, before: State, now: float) -> None:
         state, runner = self.state, self.runner
-        if state is State.WAITING:
+        if before is State.INACTIVE:
             self._fresh_since = math.inf
             self.clamp_count[:] = 0
+            self._taken_before = self.inputs.joint_states.accepted
         elif state is State.HOLDING:
             if before is State.RUNNING:
                 # A robot that stands on its gains would sink if they began anew, or if its targets were let go.
@@ -202,6 +216,9 @@ class Controller:
                 # The way to the entry pose starts where the joints are, inside their limits.
                 self._held[:] = np.clip(self.inputs.sensors.joint_pos, runner.site.lower, runner.site.upper)
                 self._first_gain = FIRST_GAIN
+            self._arrived = False
+            self._upright_at = now
+            runner.hold_from(self._held)
         elif state is State.RUNNING:
             runner.reset(self._held)
             self._command.kp[:] = runner.kp
@@ -215,38 +232,54 @@ class Controller:
         risen = 1.0 if params.hold_gain_time <= 0.0 else min(1.0, elapsed / params.hold_gain_time)
         gain = self._first_gain + (1.0 - self._first_gain) * risen
         np.multiply(runner.kp, gain, command.kp)
+        # A joint that does not follow is not pulled at ever harder: the way goes on from what the guard allows.
+        self._held[:] = runner.guard(self._held, self.inputs.sensors)
         command.position[:] = self._held
-        arrived = gain >= 1.0 and np.array_equal(self._held, self._entry_pos)
-        refusal = self.entry_refusal() if arrived else "on the way to the entry pose"
+        self._count_clamps()
+        runner.observe(self.inputs.sensors)
+        fault = self._tilt_fault(now)
+        if fault is not None:
+            self.machine.fail(fault, now)
+            return self.damping()
+        there = gain >= 1.0 and np.array_equal(self._held, self._entry_pos)
+        refusal = self.entry_refusal() if there or self._arrived else "on the way to the entry pose"
         if refusal is None:
+            self._arrived = True
             self.machine.reason = "at the entry pose; ask for run"
             if self.auto_run and self.request(Request.RUN, now, "auto_run") is None:
                 return self._run(now)
         else:
             self.machine.reason = refusal
-            if elapsed > params.hold_timeout:
+            # Who has been there may be moved away again: it is held, and stays.
+            if not self._arrived and elapsed > params.hold_timeout:
                 self.machine.fail(Fault(ENTRY_TIMEOUT, refusal), now)
                 return self.damping()
         return command
 
     def _run(self, now: float) -> JointTargets:
-        runner, params, command = self.runner, self.params, self._command
+        runner, command = self.runner, self._command
         self.inputs.latch_commands(now)
         target, fault = runner.step(self.inputs.sensors)
-        if fault is None and runner.tilt_cos < math.cos(params.max_tilt):
-            if now - self._upright_at > params.max_tilt_time:
-                tilt = math.acos(max(-1.0, min(1.0, runner.tilt_cos)))
-                fault = Fault(TILT, f"{tilt:.2f} rad; the bound is {params.max_tilt:g} rad")
-        else:
-            self._upright_at = now
+        fault = fault or self._tilt_fault(now)
         if fault is not None or target is None:
             if fault is not None:
                 self.machine.fail(fault, now)
             return self.damping()
         command.position[:] = target
-        if runner.clamped.any():
-            self.clamp_count += runner.clamped
+        self._count_clamps()
         return command
+
+    def _tilt_fault(self, now: float) -> Fault | None:
+        if self.runner.tilt_cos >= math.cos(self.params.max_tilt):
+            self._upright_at = now
+        elif now - self._upright_at > self.params.max_tilt_time:
+            tilt = math.acos(max(-1.0, min(1.0, self.runner.tilt_cos)))
+            return Fault(TILT, f"{tilt:.2f} rad; the bound is {self.params.max_tilt:g} rad")
+        return None
+
+    def _count_clamps(self) -> None:
+        if self.runner.clamped.any():
+            self.clamp_count += self.runner.clamped
 
     def _check_inputs(self, now: float) -> None:
         for stream in self.inputs.needed():

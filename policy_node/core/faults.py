@@ -95,6 +95,11 @@ TICK_GAP = _fault(
     "no tick ran for too long",
     "The process was stopped or the machine is too busy; free it, then ask for hold.",
 )
+CLOCK_JUMPED = _fault(
+    "clock_jumped",
+    "time ran backwards",
+    "The simulator was started again; ask for hold when it is ready.",
+)
 TICK_FAILED = _fault(
     "tick_failed",
     "the tick raised an error, which is a defect of this software",

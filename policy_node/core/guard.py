@@ -16,7 +16,8 @@ class TargetGuard:
     """Bounds on position targets, in the order of their priority: position, torque, speed.
 
     * speed: a target moves at most ``velocity * slew_factor * control_dt`` per tick.
-    * torque: ``|kp * (target - q) - kd * qd|`` stays below ``effort * torque_factor`` by pulling the target back.
+    * torque: ``|kp * (target - q) - kd * qd|`` stays below ``effort * torque_factor`` by pulling the target back, at most
+      to the measured angle.
     * position: a target is inside the joint's limits, whatever the other two ask for.
 
     Over the first ticks the policy's targets are blended in from where they stood, before the bounds apply.
@@ -45,11 +46,16 @@ class TargetGuard:
         self._none_clamped = np.zeros(count, dtype=bool)
         self._some_clamped = np.zeros(count, dtype=bool)
 
-    def reset(self, position: F64) -> None:
-        """Starts from ``position``, shape (num_joints,), rad: the first target may differ from it by one step."""
+    def reset(self, position: F64, *, blend: bool = True) -> None:
+        """Starts from ``position``, shape (num_joints,), rad: the first target may differ from it by one step.
+
+        Args:
+            position: where the targets stand now.
+            blend: whether the next targets are blended in.
+        """
         self._out[:] = position
         self._start[:] = position
-        self._tick = 0
+        self._tick = 0 if blend else self._blend_ticks
 
     def bound(self, target: F64, joint_pos: F64, joint_vel: F64) -> F64:
         """Pulls targets into their bounds.
@@ -73,7 +79,10 @@ class TargetGuard:
         np.add(previous, self._step, self._bounds)
         np.maximum(target, low, out=out)
         np.minimum(out, high, out=out)
+        # The bound always holds the measured angle itself: a speed that cannot be true must not push the target away.
         np.multiply(joint_vel, self._lag, center)
+        np.maximum(center, self._reach[0], out=center)
+        np.minimum(center, self._reach[1], out=center)
         np.add(center, joint_pos, center)
         np.add(center, self._reach, self._bounds)
         np.maximum(out, low, out=out)

@@ -125,6 +125,10 @@ class PolicyRunner:
         self._last_action[:] = 0.0
         self._guard.reset(position)
 
+    def hold_from(self, position: F64) -> None:
+        """Bounds the next targets from ``position``, shape (num_joints,), rad, without a policy."""
+        self._guard.reset(position, blend=False)
+
     def observe(self, sensors: Sensors) -> F32:
         """The observation of one sample, shape (obs_dim,), float32; valid until the next call."""
         self._measured[:] = sensors.flat

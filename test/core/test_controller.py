@@ -290,6 +290,66 @@ def test_auto_run_starts_the_policy_at_the_entry_pose(make_runner: Callable[...,
     robot.until(State.RUNNING)
 
 
+def test_a_robot_that_reached_its_entry_pose_is_held_through_a_bump(make_runner: Callable[..., PolicyRunner]) -> None:
+    robot = Robot(make_runner, params=ControllerParams(hold_timeout=5.0))
+    robot.until(State.HOLDING)
+    for _ in range(500):
+        robot.tick()
+    robot.vel[1] = 3.0
+    robot.pos[2] += 0.5
+    robot.tick()
+    assert robot.controller.state is State.HOLDING
+    assert robot.controller.request(Request.RUN, robot.now) is not None
+    robot.vel[1] = 0.0
+    for _ in range(100):
+        robot.tick()
+    assert robot.controller.request(Request.RUN, robot.now) is None
+
+
+def test_run_is_refused_while_the_gains_still_rise(make_runner: Callable[..., PolicyRunner]) -> None:
+    robot = Robot(make_runner, start=DEFAULT, params=ControllerParams(hold_gain_time=2.0))
+    robot.until(State.HOLDING)
+    robot.tick()
+    assert robot.controller.request(Request.RUN, robot.now) == "not ready to run: on the way to the entry pose"
+
+
+def test_holding_is_bounded_like_running(make_runner: Callable[..., PolicyRunner]) -> None:
+    # Joint a has kp 10 and effort 100: a twentieth of it is 5 N m, half a radian of kp.
+    robot = Robot(make_runner, start=[-0.9, 0.2, 0.3, 0.4], params=ControllerParams(torque_factor=0.05))
+    robot.until(State.HOLDING)
+    for _ in range(200):
+        robot.pos[0] = -0.9
+        command = robot.tick()
+        assert command is not None
+        assert abs(10.0 * (command.position[0] + 0.9)) <= 5.0 + 1e-9
+    assert robot.controller.clamp_count[0] > 0
+
+
+def test_a_tilted_robot_is_not_held(make_runner: Callable[..., PolicyRunner]) -> None:
+    robot = Robot(make_runner)
+    robot.until(State.HOLDING)
+    robot.quat[:] = [1.0, 0.0, 0.0, 0.0]
+    for _ in range(20):
+        robot.tick()
+    assert robot.controller.state is State.DAMPING
+    assert "tilt" in robot.controller.machine.reason
+
+
+@pytest.mark.parametrize("state", [State.HOLDING, State.RUNNING])
+def test_time_that_runs_backwards_is_damped(make_runner: Callable[..., PolicyRunner], state: State) -> None:
+    robot = Robot(make_runner)
+    robot.run() if state is State.RUNNING else robot.until(state)
+    robot.now -= 0.5
+    assert_damping(robot.tick())
+    assert "clock_jumped" in robot.controller.machine.reason
+    robot.sends = False
+    for _ in range(20):
+        robot.tick()
+    refusal = robot.controller.request(Request.HOLD, robot.now)
+    assert refusal is not None
+    assert "is stale" in refusal
+
+
 def test_a_blocked_joint_is_named_and_damped(make_runner: Callable[..., PolicyRunner]) -> None:
     robot = Robot(make_runner, start=[-0.9, 0.2, 0.3, 0.4], params=ControllerParams(hold_timeout=5.0))
     robot.until(State.HOLDING)

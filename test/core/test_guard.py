@@ -43,12 +43,18 @@ def test_a_target_moves_at_most_one_step_per_tick() -> None:
 
 
 def test_implied_torque_stays_below_the_effort() -> None:
-    # Joint a: kp 10, kd 1, effort 3, q 0.1, qd -2: 10 * (t - 0.1) + 2 <= 3 gives t <= 0.2.
-    # Joint b: kp 20, kd 2, effort 3, q 0.1, qd -2: 20 * (t - 0.1) + 4 <= 3 gives t <= 0.05.
+    # kp 10, 20, 30 and kd 1, 2, 3; effort 3, q 0.1, qd -1: kp * (t - 0.1) + kd <= 3 gives 0.3, 0.15 and 0.1.
     made = guard([0.0] * 4, effort=3.0, velocity=1000.0)
-    out = made.bound(np.full(4, 0.9), np.full(4, 0.1), np.full(4, -2.0))
-    assert out[:2].tolist() == pytest.approx([0.2, 0.05])
-    assert np.abs(KP * (out - 0.1) + 2.0 * KD).tolist() == pytest.approx([3.0] * 4)
+    out = made.bound(np.full(4, 0.9), np.full(4, 0.1), np.full(4, -1.0))
+    assert out[:3].tolist() == pytest.approx([0.3, 0.15, 0.1])
+    assert (KP * (out - 0.1) + KD)[:3].tolist() == pytest.approx([3.0] * 3)
+
+
+def test_a_speed_that_cannot_be_true_does_not_push_the_target_away() -> None:
+    # kd 1 at 100 rad/s is 100 N m, against 3: the bound would be from 9.8 to 10.4 if it followed the speed.
+    made = guard([0.1] * 4, effort=3.0)
+    out = made.bound(np.full(4, 0.1), np.full(4, 0.1), np.full(4, 100.0))
+    assert out.tolist() == pytest.approx([0.1] * 4)
 
 
 def test_position_limits_win_over_torque_and_speed() -> None:
