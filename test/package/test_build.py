@@ -17,9 +17,7 @@ from policy_node.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 # What is built or downloaded beside the sources, and would only slow the copy down.
-NOT_SOURCES = shutil.ignore_patterns(
-    ".*", "build*", "install*", "log", "demo", "__pycache__", "*.egg-info", "test"
-)
+NOT_SOURCES = shutil.ignore_patterns(".*", "build*", "install*", "log", "demo", "__pycache__", "*.egg-info", "test")
 
 
 @dataclass(frozen=True)
@@ -107,10 +105,8 @@ def test_colcon_takes_the_package_for_an_ament_cmake_one(workspace: Workspace) -
 
 
 def test_messages_and_python_are_imported_from_the_same_folder(workspace: Workspace) -> None:
-    code = (
-        "import policy_node.msg, policy_node.core; print(policy_node.msg.__file__, policy_node.core.__file__)"
-    )
-    done = workspace.run(f'{sys.executable} -P -c "{code}"')
+    code = "import policy_node.msg, policy_node.core; print(policy_node.msg.__file__, policy_node.core.__file__)"
+    done = workspace.run(f'{sys.executable} -c "{code}"')
     assert done.returncode == 0, done.stderr
     messages, python = map(Path, done.stdout.split())
     assert messages.parents[1] == python.parents[1]
@@ -127,13 +123,9 @@ def test_every_source_file_is_installed(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize("folder", ["launch", "config", "examples", "msg"])
 def test_shared_files_are_installed(workspace: Workspace, folder: str) -> None:
-    files = [
-        path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    ]
+    files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     assert files
-    missing = [
-        str(f) for f in files if not (workspace.prefix / "share/policy_node" / f.relative_to(ROOT)).is_file()
-    ]
+    missing = [str(f) for f in files if not (workspace.prefix / "share/policy_node" / f.relative_to(ROOT)).is_file()]
     assert not missing
 
 

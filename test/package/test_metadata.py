@@ -56,9 +56,7 @@ def test_pip_package_has_the_name_of_the_ros_package_and_reads_its_version() -> 
 
 def test_robot_requirements_are_those_of_the_pip_package_with_cpu() -> None:
     options = setup_cfg()
-    pip = requirements(options["options"]["install_requires"]) | requirements(
-        options["options.extras_require"]["cpu"]
-    )
+    pip = requirements(options["options"]["install_requires"]) | requirements(options["options.extras_require"]["cpu"])
     without_numpy = {line for line in pip if not line.startswith("numpy")}
     assert requirement_file("robot.txt") == without_numpy
 

@@ -11,7 +11,7 @@ import pytest
 if find_spec("policy_node.msg") is None:
     raise pytest.UsageError(
         "test/ros runs against the installed package, and policy_node.msg is missing. Run `make test-ros`, "
-        "or build, source install/setup.bash and run `python -P -m pytest -o pythonpath=test/support test/ros`. "
+        "or build, source install/setup.bash and run `pytest -o pythonpath=test/support test/ros`. "
         "Leave these tests out with --ignore=test/ros."
     )
 

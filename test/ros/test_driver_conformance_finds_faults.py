@@ -17,13 +17,13 @@ DRIVER = Path(__file__).parents[1] / "support" / "toy_driver.py"
 
 def conformance(fault: str, tests: str) -> subprocess.CompletedProcess[str]:
     """Runs some of the conformance tests against the toy driver with a fault."""
-    command = [sys.executable, "-P", "-m", "pytest", "-o", "pythonpath=test/support", str(TESTS), "-k", tests]
+    command = [sys.executable, "-m", "pytest", "-o", "pythonpath=test/support", str(TESTS), "-k", tests]
     environment = {
         **os.environ,
-        "DRIVER_COMMAND": shlex.join([sys.executable, "-P", str(DRIVER), fault]),
+        "DRIVER_COMMAND": shlex.join([sys.executable, str(DRIVER), fault]),
         "DRIVER_PROBE_JOINT": "probe_joint",
     }
-    return subprocess.run(command, cwd=DRIVER.parents[2], env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=DRIVER.parent, env=environment, capture_output=True, text=True, timeout=120)
 
 
 def test_a_driver_without_a_fault_passes() -> None:
