@@ -156,17 +156,18 @@ def start(args: argparse.Namespace, record: Path) -> list[subprocess.Popen[bytes
     """Starts simulator and deploy node: through `ros2 launch` where there is one, directly elsewhere."""
     mode = "lockstep" if args.lockstep else "realtime"
     model, course, robot = EXAMPLE / "quadruped.xml", EXAMPLE / "course.yaml", robot_file()
+    params = EXAMPLE / "demo.yaml"
     if shutil.which("ros2"):
         command = [
             "ros2", "launch", "policy_node", "sim.launch.py", f"bundle:={args.bundle.resolve()}", f"robot:={robot}",
             f"mode:={mode}", f"model:={model}", f"course:={course}", f"record:={record.resolve()}", "suspend:=true",
-            "auto_run:=true", f"use_sim_time:={'false' if args.lockstep else 'true'}",
+            f"params_file:={params}", "auto_run:=true", f"use_sim_time:={'false' if args.lockstep else 'true'}",
         ]
         return [spawn(command, args.out / "launch.log")]
     deploy = [
-        str(executable("deploy")), "--ros-args", "-p", f"bundle:={args.bundle.resolve()}", "-p", f"robot_file:={robot}",
-        "-p", "autostart:=true", "-p", "auto_run:=true", "-p",
-        "lockstep:=true" if args.lockstep else "use_sim_time:=true",
+        str(executable("deploy")), "--ros-args", "--params-file", str(params), "-p", f"bundle:={args.bundle.resolve()}",
+        "-p", f"robot_file:={robot}", "-p", "autostart:=true", "-p", "auto_run:=true",
+        "-p", "lockstep:=true" if args.lockstep else "use_sim_time:=true",
     ]
     sim = [
         str(executable("sim")), "--model", str(model), "--mode", mode, "--suspend", "--course", str(course), "--record",

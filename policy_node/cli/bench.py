@@ -44,6 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("bundle", type=Path, nargs="?", help="bundle to measure instead")
     parser.add_argument("--paced-seconds", type=float, default=20.0, help="length of each paced run (default: 20)")
     args = parser.parse_args(argv)
+    if not args.paced_seconds >= 0.1:
+        parser.error("--paced-seconds must be at least 0.1")
 
     from rich.box import SIMPLE
     from rich.console import Console

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -38,7 +39,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     # The tick tests what it computes for finiteness and answers; a warning about it would only be noise.
     np.seterr(invalid="ignore", over="ignore")
-    process = NodeProcess("deploy", args)
+    if args and not args[0].startswith("--"):
+        print(
+            f"deploy: '{args[0]}' is not understood. Parameters follow --ros-args: --ros-args -p bundle:=DIR",
+            file=sys.stderr,
+        )
+        return 2
+    try:
+        process = NodeProcess("deploy", args)
+    except PolicyNodeError as error:
+        print(f"deploy: {error}", file=sys.stderr)
+        return 1
     try:
         node = DeployNode(on_failure=lambda: process.fail("a tick failed"))
     except PolicyNodeError as error:
@@ -50,6 +61,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         process.fail("not started")
     process.wait()
     node.stop_safely(process.reason)
+    if node.hung:
+        # A thread that will not end would keep the process alive.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(1)
     process.close()
     return 1 if process.failed or node.failed else 0
 

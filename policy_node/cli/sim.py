@@ -46,6 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if value is not None and not 0.0 < value < math.inf:
             parser.error(f"--{name.replace('_', '-')} is {value:g}; expected a number of seconds above 0")
     try:
+        import mujoco  # noqa: F401
+    except ModuleNotFoundError:
+        print("sim: there is no mujoco: pip install 'policy_node[sim]'.", file=sys.stderr)
+        return 1
+    try:
         import rclpy  # noqa: F401
     except ModuleNotFoundError:
         print("sim: there is no rclpy: source a ROS 2 workspace that holds policy_node, or build one with "
@@ -62,7 +67,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     from policy_node.sim.viewer import Viewer
 
     lockstep = args.mode == "lockstep"
-    process = NodeProcess("sim", ros_args)
+    try:
+        process = NodeProcess("sim", ros_args)
+    except PolicyNodeError as error:
+        print(f"sim: {error}", file=sys.stderr)
+        return 1
     simulation = viewer = None
     code = 1
     try:

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from policy_node.core.faults import CLOCK_JUMPED, ENTRY_TIMEOUT, ESTOP, INPUT_INVALID, INPUT_STALE, TICK_GAP, TILT, Fault
+from policy_node.core.faults import (
+    CLOCK_JUMPED,
+    ENTRY_TIMEOUT,
+    ESTOP,
+    INPUT_INVALID,
+    INPUT_STALE,
+    TICK_GAP,
+    TILT,
+    Fault,
+)
 from policy_node.core.inputs import Inputs, Stream
 from policy_node.core.machine import Request, State, StateMachine
 from policy_node.core.params import ControllerParams

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import io
+import tokenize
 import zipfile
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +22,9 @@ OBSERVATION_TOLERANCE = 1e-5
 ACTION_TOLERANCE = 1e-4
 TARGET_TOLERANCE = 1e-4
 RELATIVE_TOLERANCE = 1e-5
+
+_UNREADABLE = (zlib.error, tokenize.TokenError, SyntaxError, TypeError, NotImplementedError, RuntimeError, MemoryError)
+"""What numpy and zipfile raise for a damaged file, beside the errors of their own."""
 
 _ARRAYS = (
     "joint_names",
@@ -95,7 +100,7 @@ def read_golden(content: bytes, command_names: list[str], source: str = "golden.
             if missing:
                 raise GoldenError(f"{source}: lacks the arrays {', '.join(missing)}. It has: {', '.join(data.files)}.")
             arrays = {name: data[name] for name in data.files}
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError, NotImplementedError) as error:
+    except (*_UNREADABLE, zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError) as error:
         if isinstance(error, GoldenError):
             raise
         raise GoldenError(f"{source}: is not a readable npz file ({error}).") from None
@@ -104,8 +109,11 @@ def read_golden(content: bytes, command_names: list[str], source: str = "golden.
         raise GoldenError(
             f"{source}: holds {ticks} ticks; at least {MIN_TICKS} consecutive ones from a reset are needed."
         )
-    joints = tuple(str(name) for name in arrays["joint_names"])
-    target_joints = tuple(str(name) for name in arrays["target_joint_names"])
+    joints = tuple(str(name) for name in arrays["joint_names"].reshape(-1))
+    target_joints = tuple(str(name) for name in arrays["target_joint_names"].reshape(-1))
+    for name in ("action", *command_names):
+        if arrays[name].ndim != 2 or len(arrays[name]) != ticks:
+            raise GoldenError(f"{source}: {name} has shape {arrays[name].shape}; expected ({ticks}, width).")
     shapes = {
         "joint_pos": (ticks, len(joints)),
         "joint_vel": (ticks, len(joints)),
@@ -157,6 +165,10 @@ def replay(runner: PolicyRunner, golden: GoldenRecording, source: str = "golden.
             f"{source}: its observations are {golden.obs.shape[1]} and its actions {golden.action.shape[1]} wide; the "
             f"contract says {spec.observations.dim} and {spec.actions.dim}."
         )
+    for name, values in golden.commands.items():
+        width = len(inputs.sensors.commands[name])
+        if values.shape[1] != width:
+            raise GoldenError(f"{source}: {name} is {values.shape[1]} wide; the contract says {width}.")
     unknown = [name for name in golden.target_joint_names if name not in runner.site.joint_names]
     if unknown:
         raise GoldenError(f"{source}: has targets of {', '.join(unknown)}, which the contract does not know.")

@@ -16,8 +16,8 @@ class TargetGuard:
     """Bounds on position targets, in the order of their priority: position, torque, speed.
 
     * speed: a target moves at most ``velocity * slew_factor * control_dt`` per tick.
-    * torque: ``|kp * (target - q) - kd * qd|`` stays below ``effort * torque_factor`` by pulling the target back, at most
-      to the measured angle.
+    * torque: ``|kp * (target - q) - kd * qd|`` stays below ``effort * torque_factor`` by pulling the target back,
+      at most to the measured angle.
     * position: a target is inside the joint's limits, whatever the other two ask for.
 
     Over the first ticks the policy's targets are blended in from where they stood, before the bounds apply.

@@ -101,8 +101,13 @@ def export_checkpoint(
     _check_widths(contract, source, task.name)
     if golden is None and (checkpoint.parent / GOLDEN_FILE).is_file():
         golden = checkpoint.parent / GOLDEN_FILE
-    out.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    if golden is not None and not golden.is_file():
+        raise ExportError(f"{golden}: there is no such file. Give --golden a recording by the training environment.")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    except OSError as error:
+        raise ExportError(f"{out}: cannot be written ({error.strerror}). Give --out another folder.") from None
     try:
         staging.chmod(0o755)
         progress("writing the graphs")

@@ -91,7 +91,10 @@ class OnnxPolicy:
         self._binding = self._bind()
         # The wrapper's run_with_iobinding only forwards to these two objects.
         self._run, self._native = self._session._sess.run_with_iobinding, self._binding._iobinding
-        self.warm_up()
+        try:
+            self.warm_up()
+        except Exception as error:  # onnxruntime raises classes of its own that share no base
+            raise ModelError(f"{source}: loads, but fails when it is run: {error}") from None
 
     def reset(self) -> None:
         """Recurrent state is zero again."""
@@ -161,9 +164,9 @@ def choose_provider(content: bytes, source: str = "policy.onnx") -> str:
             session = _open(content, name, source)
             _running_on(session, name)
             times[name] = _time_of(session)
-        except (ProviderError, ModelError):
+        except Exception as error:  # a provider that opens may still fail when it runs
             if name == "cpu":
-                raise
+                raise ModelError(f"{source}: cannot be run on the CPU: {error}") from None
     return min(times, key=times.__getitem__)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import threading
 import time
 import traceback
@@ -33,6 +34,9 @@ from policy_node.ros.ticker import PARTNER_TIMEOUT, DeadlineTicker, LockstepTick
 from policy_node.ros.timing import Window
 from policy_node.spec.robot import load_robot
 
+TICK_PATIENCE = 0.5
+"""Seconds to wait for a tick that is running before it counts as hung."""
+
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 REQUESTS = {
     "run": Request.RUN,
@@ -53,16 +57,20 @@ class DeployNode(LifecycleNode):
 
     Attributes:
         failed: set when a tick raised an error: the process ends with exit code 1.
+        hung: set when a tick did not end: the process must be ended without waiting for its thread.
     """
 
     def __init__(self, on_failure: Callable[[], None] = lambda: None, **options: Any) -> None:
         super().__init__("policy_node", **options)
-        self.failed = False
+        self.failed = self.hung = False
+        self._stopping = False
+        self._latched = False
         self._on_failure = on_failure
         self._lock = threading.RLock()
         self._rows: dict[str, ParameterRow] = {row.name: row for row in all_rows()}
         for row in self._rows.values():
             self._declare(row)
+        self._refuse_unknown_parameters()
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self._controller: Controller | None = None
         self._loaded: LoadedPolicy | None = None
@@ -90,20 +98,25 @@ class DeployNode(LifecycleNode):
             self.get_logger().error(f"not configured: {error}")
             self._release()
             return FAILURE
+        except Exception:
+            # rclpy would go back to unconfigured without a word.
+            self.get_logger().error(f"not configured, by a defect of this software:\n{traceback.format_exc()}")
+            self._release()
+            return FAILURE
         return SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Starts ticking: WAITING until all inputs are there."""
-        controller = self._controller
-        if controller is None:
-            return FAILURE
         with self._lock:
+            controller = self._controller
+            if controller is None or self._stopping:
+                return FAILURE
             self._sequence = self._overruns = 0
             self._tick_times, self._periods = Window(), Window()
             now = 0.0 if self._flag("lockstep") else time.monotonic()
             controller.request(Request.ACTIVATE, now, "the lifecycle")
-        self._ticker = self._make_ticker(controller)
-        self._ticker.start()
+            self._ticker = self._make_ticker(controller)
+            self._ticker.start()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -138,6 +151,7 @@ class DeployNode(LifecycleNode):
 
     def stop_safely(self, why: str) -> None:
         """Sends a last damping command and ends the tick's thread. For signals: it needs no executor."""
+        self._stopping = True
         self._stop_ticking(why)
 
     # Set-up
@@ -157,11 +171,15 @@ class DeployNode(LifecycleNode):
         robot = load_robot(Path(robot_file)) if robot_file else None
         loaded = load_policy(Path(bundle), robot, params, self._text("provider"), robot_file or "the contract")
         site, control_dt = loaded.runner.site, loaded.bundle.spec.rate.control_dt
-        if params.input_timeout < 2.0 * control_dt:
-            raise ValueError(
-                f"input_timeout is {params.input_timeout:g} s, but the policy ticks every {control_dt:g} s: "
-                f"give it at least {2.0 * control_dt:g} s."
-            )
+        for name in ("input_timeout", "max_tick_gap", "valid_for"):
+            value = getattr(params, name)
+            if value < 2.0 * control_dt:
+                raise ValueError(
+                    f"{name} is {value:g} s, but the policy ticks every {control_dt:g} s: give it at least "
+                    f"{2.0 * control_dt:g} s."
+                )
+        if self._flag("lockstep") and self._text("enable_stamped_cmd_vel") == "false":
+            raise ValueError("lockstep needs stamped commands: set enable_stamped_cmd_vel to auto or true.")
         for note in loaded.notes:
             self.get_logger().warning(note)
         self._output = make_output(self._text("command_type"), self, site, control_dt, params.valid_for)
@@ -172,6 +190,8 @@ class DeployNode(LifecycleNode):
                 f"{self._output.in_place_of_damping}."
             )
         self._controller = Controller(loaded.runner, params, auto_run=self._flag("auto_run"))
+        # An emergency stop is left by a reset alone, not by configuring anew.
+        self._controller.machine.latched = self._latched
         self._loaded = loaded
         self._targets = JointStateOutput(self, site, "~/joint_targets", TARGETS_QOS)
         self._entities.append((self.destroy_publisher, self._targets.publisher))
@@ -188,6 +208,12 @@ class DeployNode(LifecycleNode):
             self._done = self.create_publisher(LockstepDone, "lockstep/done", LOCKSTEP_QOS)
             subscription = self.create_subscription(LockstepTick, "lockstep/tick", self._on_lockstep_tick, LOCKSTEP_QOS)
             self._entities += [(self.destroy_publisher, self._done), (self.destroy_subscription, subscription)]
+        changed = [
+            f"{name} {self.get_parameter(name).value}"
+            for name, row in self._rows.items()
+            if name not in ("bundle", "robot_file") and self.get_parameter(name).value != row.default
+        ]
+        self.get_logger().info(f"parameters other than their default: {', '.join(changed) or 'none'}")
         golden = loaded.golden
         proof = f"golden recording replayed over {golden.ticks} ticks" if golden else "no golden recording"
         self.get_logger().info(
@@ -197,6 +223,8 @@ class DeployNode(LifecycleNode):
         )
 
     def _release(self) -> None:
+        if self._controller is not None:
+            self._latched = self._controller.machine.latched
         if self._topics is not None:
             self._topics.destroy()
         for destroy, entity in self._entities:
@@ -253,6 +281,9 @@ class DeployNode(LifecycleNode):
         controller = self._controller
         assert controller is not None
         assert self._output is not None
+        if self._output.in_place_of_damping and not controller.has_measured:
+            # Such a form can only say where to be, and nobody knows yet where the robot is.
+            return
         self._sequence += 1
         self._sent = self._sequence
         damping = controller.state in (State.DAMPING, State.ESTOPPED)
@@ -335,7 +366,10 @@ class DeployNode(LifecycleNode):
     # Stopping
 
     def _stop_ticking(self, why: str) -> None:
-        with self._lock:
+        if not self._lock.acquire(timeout=TICK_PATIENCE):
+            self._stop_hung_tick(why)
+            return
+        try:
             controller = self._controller
             if controller is not None and controller.state not in (State.INACTIVE, State.WAITING):
                 controller.fail(Fault(SHUTDOWN, why), controller.now)
@@ -345,9 +379,20 @@ class DeployNode(LifecycleNode):
                 controller.request(Request.DEACTIVATE, controller.now, why)
                 self._told_state = State.INACTIVE
                 self._last_word(controller)
-        ticker, self._ticker = self._ticker, None
+            ticker, self._ticker = self._ticker, None
+        finally:
+            self._lock.release()
         if ticker is not None:
             ticker.stop()
+
+    def _stop_hung_tick(self, why: str) -> None:
+        # The tick's thread holds the lock and will not give it back, so what is published here is only what it
+        # cannot be writing to: the damping command.
+        self.hung = self.failed = True
+        controller = self._controller
+        if controller is not None and self._damp_now(controller):
+            self.get_logger().fatal(f"a tick did not end within {TICK_PATIENCE:g} s; sent a damping command: {why}")
+        self._on_failure()
 
     def _fail(self, text: str) -> None:
         self.failed = True
@@ -413,6 +458,18 @@ class DeployNode(LifecycleNode):
         if fault is not None:
             raise ParameterError(fault)
         self.set_descriptor(row.name, _descriptor(row))
+
+    def _refuse_unknown_parameters(self) -> None:
+        # A mistyped name would leave the default in force, without a word.
+        known = [*self._rows, "use_sim_time"]
+        unknown = [name for name in self._parameter_overrides if not self.has_parameter(name) and "." not in name]
+        if unknown:
+            near = [match for name in unknown for match in difflib.get_close_matches(name, known, 1)]
+            raise ParameterError(
+                f"there is no parameter {', '.join(unknown)}. "
+                + (f"Did you mean {', '.join(near)}? " if near else "")
+                + "In a file that other nodes read too, put those of this node under its own name."
+            )
 
     def _text(self, name: str) -> str:
         return as_text(self.get_parameter(name).value) or ""

@@ -14,7 +14,13 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from policy_node.errors import PolicyNodeError
+
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+class ArgumentError(PolicyNodeError, ValueError):
+    """Arguments after --ros-args that ROS cannot parse."""
 
 
 class NodeProcess:
@@ -33,7 +39,10 @@ class NodeProcess:
         for number in STOP_SIGNALS:
             signal.signal(number, self._on_signal)
         # The default handlers shut the context down at once, and nothing could be published any more: no last command.
-        rclpy.init(args=[name, *args], signal_handler_options=SignalHandlerOptions.NO)
+        try:
+            rclpy.init(args=[name, *args], signal_handler_options=SignalHandlerOptions.NO)
+        except Exception as error:  # rclpy raises several classes for arguments that it cannot parse
+            raise ArgumentError(f"ROS does not understand the arguments {' '.join(args)}: {error}") from None
         # A shorter interval lets a thread with a deadline run soon after it while a callback is computing.
         sys.setswitchinterval(0.0005)
         self._executor: SingleThreadedExecutor | None = None

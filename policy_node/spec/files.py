@@ -7,6 +7,7 @@ mean one thing to its writer and another to its reader, so all of these are refu
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import tempfile
@@ -34,7 +35,8 @@ def read_text(path: Path) -> str:
         SpecError: the file is absent, not a regular file, too large, or not UTF-8.
     """
     if not path.is_file():
-        raise SpecError(str(path), ["there is no such file. Give the path of an existing one."])
+        what = "is a folder" if path.is_dir() else "there is no such file"
+        raise SpecError(str(path), [f"{what}. Give the path of an existing file."])
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise SpecError(str(path), [f"holds {size} bytes; a contract has at most {MAX_BYTES}."])
@@ -106,7 +108,9 @@ def parse_yaml(text: str, source: str) -> Any:
                 line = event.start_mark.line + 1
                 raise SpecError(source, [f"line {line}: the tag {tag} is not read. Write plain data."])
         return YAML(typ="rt", pure=True).load(text)
-    except YAMLError as error:
+    except SpecError:
+        raise
+    except (YAMLError, ValueError, KeyError) as error:
         raise SpecError(source, [f"is not valid YAML: {' '.join(str(error).split())}"]) from None
     except RecursionError:
         raise SpecError(source, ["nests too deeply."]) from None
@@ -147,7 +151,7 @@ def line_of(data: Any, path: Sequence[str | int]) -> int | None:
     return line
 
 
-def build(model: type[T], data: Any, source: str, *, lines: Any = None) -> T:
+def build(model: type[T], data: Any, source: str, *, lines: Any = None, inert: bool = True) -> T:
     """Validates plain data against a model and reports every fault at once.
 
     Args:
@@ -155,6 +159,7 @@ def build(model: type[T], data: Any, source: str, *, lines: Any = None) -> T:
         data: plain data.
         source: name of the origin for messages.
         lines: data of :func:`parse_yaml` to look line numbers up in.
+        inert: whether the file can declare unknown keys inert.
 
     Raises:
         SpecError: one fault per wrong key.
@@ -167,7 +172,7 @@ def build(model: type[T], data: Any, source: str, *, lines: Any = None) -> T:
             where = fault["loc"]
             line = line_of(lines, [key for key in where if isinstance(key, (str, int))]) if lines is not None else None
             prefix = f"line {line}: " if line is not None else ""
-            faults.append(f"{prefix}{dotted(where)}: {_sentence(dict(fault))}")
+            faults.append(f"{prefix}{dotted(where)}: {_sentence(dict(fault), model, inert)}")
         raise SpecError(source, faults) from None
 
 
@@ -179,7 +184,7 @@ def dotted(path: Sequence[str | int]) -> str:
     return text or "the file"
 
 
-def _sentence(fault: dict[str, Any]) -> str:
+def _sentence(fault: dict[str, Any], model: type[BaseModel], inert: bool) -> str:
     kind, got = fault["type"], fault.get("input")
     shown = repr(got) if not isinstance(got, (dict, list)) else f"a {type(got).__name__} of {len(got)}"
     if len(shown) > 80:
@@ -187,12 +192,32 @@ def _sentence(fault: dict[str, Any]) -> str:
     if kind == "missing":
         return "is missing. Add it."
     if kind == "extra_forbidden":
+        near = difflib.get_close_matches(str(fault["loc"][-1]), _key_names(model), 1)
         return (
-            "is not a key that this version knows, and an unknown key here could change numbers. "
-            "Remove it, or name it in deployment.inert_keys if it changes none."
+            "is not a key that this version knows. "
+            + (f"Did you mean '{near[0]}'? " if near else "")
+            + ("If it changes no number, name it in deployment.inert_keys. " if inert and not near else "")
+            + "It is refused because an unknown key could change what is meant."
         )
+    if kind == "model_type":
+        return f"is {shown}; expected a map of keys and values."
     message = fault["msg"]
     return f"got {shown}; {message[0].lower()}{message[1:]}."
+
+
+def _key_names(model: type[BaseModel]) -> set[str]:
+    """Keys of a model and of the models inside of it."""
+    names: set[str] = set()
+    pending, seen = [model.model_json_schema()], 0
+    while pending and seen < 10_000:
+        item = pending.pop()
+        seen += 1
+        if isinstance(item, dict):
+            names |= set(item.get("properties", {}))
+            pending += item.values()
+        elif isinstance(item, list):
+            pending += item
+    return names
 
 
 def _depth(data: Any) -> int:

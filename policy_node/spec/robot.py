@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -82,7 +83,11 @@ def load_robot(path: Path) -> RobotFile:
         SpecError: the file is unreadable or holds an unknown or wrong key; faults name lines.
     """
     read = read_data(path)
-    return build(RobotFile, plain(read), path.name, lines=read)
+    if isinstance(read, dict) and any("ros__parameters" in value for value in read.values() if isinstance(value, dict)):
+        raise SpecError(
+            path.name, ["holds parameters of a node. Give it as params_file; a robot file is another thing."]
+        )
+    return build(RobotFile, plain(read), path.name, lines=read, inert=False)
 
 
 def join(spec: PolicySpec, robot: RobotFile | None, source: str = "robot file") -> Site:
@@ -158,7 +163,7 @@ def join(spec: PolicySpec, robot: RobotFile | None, source: str = "robot file") 
         which = "any joint" if len(unset) == count else ", ".join(unset)
         notes.append(
             f"no damping_kd for {which}: the contract's kd is used when the robot is damped, "
-            "which may be nearly a free fall. Set damping_kd in the robot file."
+            "which may be nearly a free fall. Give a robot file with damping_kd."
         )
     imu = spec.deployment.imu if robot.imu is None else robot.imu
     if robot.imu is not None and robot.imu != spec.deployment.imu:
@@ -169,6 +174,12 @@ def join(spec: PolicySpec, robot: RobotFile | None, source: str = "robot file") 
     command_joints = tuple(robot.command_joints) or tuple(joints)
     wire_names = {joint: joint for joint in joints}
     wire_names.update({ours: wire for wire, ours in robot.joint_name_map.items()})
+    twice = sorted(name for name, times in Counter(wire_names.values()).items() if times > 1)
+    if twice:
+        raise SpecError(
+            source,
+            [f"joint_name_map: {', '.join(twice)} would be the name of two joints on the wire. Map the other one too."],
+        )
     return Site(
         tuple(joints), lower, upper, velocity, effort, damping_kd, command_joints, wire_names, imu, tuple(notes)
     )

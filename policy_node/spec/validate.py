@@ -20,6 +20,12 @@ from policy_node.spec.model import (
 KNOWN_EXTENSIONS = frozenset({"target_clip", "imu_mount"})
 """Names that may stand in ``deployment.requires``: what a reader must understand to get the numbers right."""
 
+COMMAND_WIDTHS = {"velocity_command": 3}
+"""Commands that a topic feeds -> number of components."""
+
+MIN_GAIN = 1e-6
+"""Below this a gain is a mistake, and dividing by it would overflow."""
+
 Contract = PolicySpec | TaskSpec
 
 
@@ -123,6 +129,8 @@ def _entity_faults(spec: Contract) -> list[str]:
             for joint, gain in zip(joints, getattr(entity, key)):
                 if gain < 0.0 or math.copysign(1.0, gain) < 0.0:
                     faults.append(f"{where}.{key}: joint '{joint}' has {gain}; a gain is never negative, nor -0.0.")
+                elif 0.0 < gain < MIN_GAIN:
+                    faults.append(f"{where}.{key}: joint '{joint}' has {gain}, which is too small for a gain.")
                 elif gain == 0.0 and (name, joint) in driven:
                     faults.append(
                         f"{where}.{key}: joint '{joint}' has 0, but a position term drives it. "
@@ -176,7 +184,7 @@ def _rate_faults(spec: Contract) -> list[str]:
     rate = spec.rate
     if rate.decimation is None or rate.sim_dt is None:
         return []
-    product = rate.decimation * rate.sim_dt
+    product = min(rate.decimation, 10**9) * rate.sim_dt
     if not math.isclose(product, rate.control_dt, rel_tol=1e-6):
         return [
             f"rate.control_dt: got {rate.control_dt}; decimation {rate.decimation} * sim_dt {rate.sim_dt} "
@@ -216,6 +224,13 @@ def _deployment_faults(spec: Contract) -> list[str]:
                 faults.append(f"{where}: joint '{joint}' has its default {default} outside [{lower}, {upper}].")
     faults += _target_clip_faults(spec)
     for name, command in deployment.commands.items():
+        width = COMMAND_WIDTHS.get(name)
+        if width is None:
+            faults.append(
+                f"deployment.commands.{name}: nothing feeds a command of that name; known: {_listed(COMMAND_WIDTHS)}."
+            )
+        elif len(command.ranges) != width:
+            faults.append(f"deployment.commands.{name}.ranges: has {len(command.ranges)} entries; expected {width}.")
         for pair in command.ranges:
             faults += _range_faults(f"deployment.commands.{name}.ranges", pair)
     for name, pose in deployment.entry_pose.joint_pos.items():
@@ -264,7 +279,8 @@ def _position_driven(spec: Contract) -> set[tuple[str, str]]:
 
 
 def _is_finite_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    # A Python integer may be larger than any float.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 def _term_width(frame_dim: int, history_length: int) -> int:

@@ -141,6 +141,10 @@ class Payload:
 
 
 def hostile_checkpoint(run: Path) -> None:
+    torch.save({"actor_state_dict": Payload()}, run / "model_7.pt")
+
+
+def old_pickle(run: Path) -> None:
     (run / "model_7.pt").write_bytes(pickle.dumps({"actor_state_dict": Payload()}))
 
 
@@ -165,6 +169,8 @@ def old_layout(run: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
+        (old_pickle, "is no PyTorch checkpoint"),
+        (lambda run: (run / "model_7.pt").write_text("hello"), "a file of 5 bytes that is not a zip archive"),
         (hostile_checkpoint, "cannot be read as a checkpoint without running code in it"),
         (lambda run: (run / "agent.yaml").unlink(), "Give --agent the trainer's config"),
         (no_activation, "has no 'activation'"),
@@ -200,3 +206,8 @@ def test_a_graph_that_differs_from_the_checkpoint_is_caught(run: Path, monkeypat
     with pytest.raises(PolicyNodeError):
         export(run)
     assert not (run / "bundle").exists()
+
+
+def test_a_golden_recording_that_is_not_there_is_named(run: Path) -> None:
+    with pytest.raises(ExportError, match=r"nope\.npz: there is no such file"):
+        export(run, golden=run / "nope.npz")

@@ -1,6 +1,7 @@
 # Copyright 2026 The policy_node authors. SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -204,3 +205,56 @@ def test_a_recording_with_nan_is_refused(write_bundle: Writer) -> None:
     np.savez(stream, **arrays)
     with pytest.raises(GoldenError, match="joint_pos holds values that are not finite"):
         read_golden(stream.getvalue(), ["velocity_command"])
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("action", lambda array: array[:30], r"action has shape \(30, 3\); expected \(50, width\)"),
+        ("action", lambda array: array[:, 0], "action has shape"),
+        ("velocity_command", lambda array: array[:, :2], "velocity_command is 2 wide; the contract says 3"),
+        ("joint_names", lambda array: array[0], "joint_pos has shape"),
+        ("imu_quat_xyzw", lambda array: array[:, :3], "imu_quat_xyzw has shape"),
+    ],
+)
+def test_a_malformed_recording_is_refused(
+    write_bundle: Writer, name: str, change: Callable[[np.ndarray], np.ndarray], said: str
+) -> None:
+    import io
+
+    folder = write_bundle()
+    with np.load(io.BytesIO((folder / "golden.npz").read_bytes())) as data:
+        arrays = {key: data[key].copy() for key in data.files}
+    arrays[name] = np.array(change(arrays[name]))
+    np.savez(folder / "golden.npz", **arrays)
+    rehash(folder)
+    with pytest.raises(GoldenError, match=said):
+        load_policy(folder)
+
+
+def test_a_damaged_recording_is_refused_wherever_the_damage_is(write_bundle: Writer) -> None:
+    content = bytearray((write_bundle() / "golden.npz").read_bytes())
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        damaged = bytearray(content)
+        for place in random.integers(0, len(content), 3):
+            damaged[place] ^= 0xFF
+        # It may be readable all the same; what must not happen is another error than ours.
+        with contextlib.suppress(GoldenError):
+            read_golden(bytes(damaged), ["velocity_command"])
+
+
+def test_a_graph_that_fails_when_it_runs_is_refused(write_bundle: Writer) -> None:
+    folder = write_bundle(golden=False)
+    model = onnx.load(str(folder / "policy.onnx"))
+    index = onnx.numpy_helper.from_array(np.array([99], np.int64), "index")
+    model.graph.initializer.append(index)
+    model.graph.node[-1].output[0] = "before"
+    model.graph.node.append(onnx.helper.make_node("Gather", ["before", "index"], ["actions"], axis=1))
+    del model.graph.output[0].type.tensor_type.shape.dim[:]
+    for size in (1, 3):
+        model.graph.output[0].type.tensor_type.shape.dim.add().dim_value = size
+    onnx.save(model, str(folder / "policy.onnx"))
+    rehash(folder)
+    with pytest.raises(ModelError, match=r"policy\.onnx"):
+        load_policy(folder)

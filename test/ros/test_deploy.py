@@ -25,7 +25,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from policy_node.msg import JointCommand
-from policy_node.ros.deploy_node import DeployNode
+from policy_node.ros.deploy_node import SUCCESS, DeployNode
 from policy_node.spec.bundle import read_bundle
 from policy_node.spec.robot import load_robot
 
@@ -268,6 +268,9 @@ def test_a_simulator_at_another_rate_is_refused(still: Path, tmp_path: Path) -> 
         ({"input_timeout": -1.0}, "input_timeout is -1.0; expected 0.005 to 1 s"),
         ({"command_type": "torque"}, "command_type is 'torque'; expected one of: joint_command"),
         ({"provider": "tensorrt"}, "provider 'tensorrt' was asked for"),
+        ({"valid_for": 0.01}, "valid_for is 0.01 s, but the policy ticks every 0.02 s"),
+        ({"hold_sped": 9.0}, "there is no parameter hold_sped. Did you mean hold_speed?"),
+        ({"lockstep": True, "enable_stamped_cmd_vel": False}, "lockstep needs stamped commands"),
         ({"robot_file": "/nowhere.yaml"}, "there is no such file"),
     ],
 )
@@ -281,34 +284,102 @@ def test_what_cannot_be_run_ends_with_the_reason_and_exit_code_1(
         assert "Traceback" not in node.text
 
 
-def test_an_error_in_the_tick_is_damped_and_ends_the_process(still: Path) -> None:
-    domain = fresh_domain()
-    ended = threading.Event()
-    context = Context()
+@contextmanager
+def in_this_process(
+    still: Path, robot: dict[str, Any] | None = None, **parameters: Any
+) -> Iterator[tuple[DeployNode, FakeRobot, threading.Event]]:
+    """The node in the test's process, so that a test can break it from the inside."""
+    domain, ended, context = fresh_domain(), threading.Event(), Context()
     rclpy.init(context=context, domain_id=domain)
-    values = {"bundle": str(still), "input_timeout": 0.5}
+    values = {"bundle": str(still), "input_timeout": 0.5, "max_tick_gap": 1.0, **parameters}
     overrides = [Parameter(name, value=value) for name, value in values.items()]
     node = DeployNode(on_failure=ended.set, context=context, parameter_overrides=overrides)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    spinner = threading.Thread(target=executor.spin, daemon=True)
+    spinner.start()
     try:
-        with FakeRobot(read_bundle(still).spec, domain) as fake:
-            executor = SingleThreadedExecutor(context=context)
-            executor.add_node(node)
-            spinner = threading.Thread(target=executor.spin, daemon=True)
-            spinner.start()
-            assert node.autostart()
-            started(fake)
-
-            def broken(now: float) -> None:
-                raise RuntimeError(f"a defect at {now}")
-
-            node._controller.tick = broken
-            assert ended.wait(30.0)
-            fake.wait_for(lambda: is_damping(fake.commands[-1]))
-            assert node.failed
-            node.stop_safely("a failure")
-            fake.wait_for(lambda: fake.state == "INACTIVE")
-            executor.shutdown()
-            spinner.join(5.0)
+        with FakeRobot(read_bundle(still).spec, domain, **(robot or {})) as fake:
+            yield node, fake, ended
     finally:
+        node.stop_safely("the end of the test")
+        executor.shutdown()
+        spinner.join(5.0)
         node.destroy_node()
         rclpy.shutdown(context=context)
+
+
+def test_an_error_in_the_tick_is_damped_and_ends_the_process(still: Path) -> None:
+    with in_this_process(still) as (node, fake, ended):
+        assert node.autostart()
+        started(fake)
+
+        def broken(now: float) -> None:
+            raise RuntimeError(f"a defect at {now}")
+
+        node._controller.tick = broken
+        assert ended.wait(30.0)
+        fake.wait_for(lambda: is_damping(fake.commands[-1]))
+        assert node.failed
+        node.stop_safely("a failure")
+        fake.wait_for(lambda: fake.state == "INACTIVE")
+
+
+def test_a_tick_that_hangs_is_damped_all_the_same_when_the_process_is_stopped(still: Path) -> None:
+    with in_this_process(still) as (node, fake, ended):
+        assert node.autostart()
+        started(fake)
+        hanging, release = threading.Event(), threading.Event()
+
+        def hung(_: float) -> None:
+            hanging.set()
+            release.wait(60.0)
+
+        node._controller.tick = hung
+        assert hanging.wait(30.0)
+        assert not is_damping(fake.commands[-1])
+        node.stop_safely("SIGTERM")
+        fake.wait_for(lambda: is_damping(fake.commands[-1]))
+        assert node.hung
+        assert ended.is_set()
+        release.set()
+
+
+def test_nothing_starts_once_the_process_is_being_stopped(still: Path) -> None:
+    with in_this_process(still) as (node, fake, _):
+        assert node.trigger_configure() == SUCCESS
+        node.stop_safely("SIGINT")
+        assert node.trigger_activate() != SUCCESS
+        assert fake.commands == []
+
+
+def test_an_estop_outlives_cleanup(still: Path) -> None:
+    with in_this_process(still) as (node, fake, _):
+        assert node.autostart()
+        started(fake)
+        assert fake.ask("estop").success
+        fake.wait_for(lambda: fake.state == "ESTOPPED")
+        assert node.trigger_deactivate() == SUCCESS
+        assert node.trigger_cleanup() == SUCCESS
+        assert node.autostart()
+        fake.wait_for(lambda: fake.state == "ESTOPPED")
+        fake.wait_for(lambda: is_damping(fake.commands[-1]))
+        assert fake.ask("reset").success
+        fake.wait_for(lambda: fake.state == "DAMPING")
+
+
+def test_a_form_without_gains_says_nothing_before_the_pose_is_known(still: Path) -> None:
+    robot = {"command_type": JointState, "read": lambda _: {}}
+    with in_this_process(still, robot, command_type="joint_state") as (node, fake, _):
+        fake.send_joints = False
+        assert node.autostart()
+        fake.wait_for(lambda: fake.state == "WAITING")
+        assert fake.ask("estop").success
+        fake.wait_for(lambda: fake.state == "ESTOPPED")
+        ticks = fake.status.ticks
+        fake.wait_for(lambda: fake.status.ticks > ticks + 50)
+        assert fake.commands == []
+        fake.send_joints = True
+        fake.wait_for(lambda: fake.commands)
+        told = dict(zip(fake.commands[-1].name, fake.commands[-1].position))
+        assert told == pytest.approx({name: fake.position[name] for name in told}, abs=1e-6)

@@ -54,6 +54,23 @@ def test_a_robot_file_that_contradicts_the_contract_is_refused(
     assert said in str(error.value)
 
 
+def test_a_mistyped_key_is_answered_with_the_right_one_and_no_dangerous_advice(tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as error:
+        load_robot(write(tmp_path, "name: r\ndampng_kd: {a: 5.0}\n"))
+    assert "line 2: dampng_kd: is not a key that this version knows. Did you mean 'damping_kd'?" in str(error.value)
+    assert "inert_keys" not in str(error.value)
+
+
+def test_a_parameter_file_is_told_from_a_robot_file(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="Give it as params_file"):
+        load_robot(write(tmp_path, "/**:\n  ros__parameters:\n    hold_speed: 0.3\n"))
+
+
+def test_two_joints_never_share_a_name_on_the_wire(tmp_path: Path, toy_spec: PolicySpec) -> None:
+    with pytest.raises(SpecError, match="joint_name_map: b would be the name of two joints"):
+        join(toy_spec, load_robot(write(tmp_path, "name: r\njoint_name_map: {b: a}\n")))
+
+
 def test_a_wrong_key_is_named_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(SpecError) as error:
         load_robot(write(tmp_path, "name: r\ndamping_kd:\n  a: 1.0\n  b: -1.0\n"))

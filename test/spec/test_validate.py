@@ -71,6 +71,18 @@ CASES: list[tuple[str, Change, str]] = [
     ("rate", lambda d: d["rate"].update(decimation=2), "decimation 2 * sim_dt 0.005 is 0.01"),
     ("limits", lambda d: limits(d).update(lower=[0.15, -1.0, -1.0, -1.0]), "joint 'a' has its default 0.1 outside"),
     ("limits order", lambda d: limits(d).update(upper=[-2.0, 1.0, 1.0, 1.0]), "lower comes first"),
+    (
+        "command name",
+        lambda d: d["deployment"]["commands"].update(joint_pos={"ranges": [[-1.0, 1.0]]}),
+        "deployment.commands.joint_pos: nothing feeds a command of that name; known: velocity_command",
+    ),
+    (
+        "command width",
+        lambda d: d["deployment"]["commands"]["velocity_command"].update(ranges=[[-1.0, 1.0]]),
+        "has 1 entries; expected 3",
+    ),
+    ("tiny gain", lambda d: robot(d).update(kp=[1e-320, 2.0, 3.0, 4.0]), "which is too small for a gain"),
+    ("absurd decimation", lambda d: d["rate"].update(decimation=10**400), "The robot would run at another rate"),
     ("version", lambda d: d.update(schema_version=7), "this version reads 1 and 'policy_node/1'"),
     ("plain version", lambda d: d.update(schema_version=1), "such a file carries 'policy_node/1'"),
     ("extension", lambda d: d["deployment"]["requires"].append("time_travel"), "'time_travel' is not known"),

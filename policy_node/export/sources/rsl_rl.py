@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import zipfile
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,7 +104,13 @@ def load_rsl_rl(checkpoint: Path, agent: Path | None) -> RslRlPolicy:
             f"{'.'.join(map(str, MIN_TORCH))} or newer. Upgrade torch."
         )
     if not checkpoint.is_file():
-        raise ExportError(f"{checkpoint}: there is no such file. Give --checkpoint a model_<iteration>.pt.")
+        what = "is a folder" if checkpoint.is_dir() else "there is no such file"
+        raise ExportError(f"{checkpoint}: {what}. Give --checkpoint a model_<iteration>.pt.")
+    if not zipfile.is_zipfile(checkpoint):
+        raise ExportError(
+            f"{checkpoint}: is no PyTorch checkpoint (a file of {checkpoint.stat().st_size} bytes that is not a zip "
+            "archive). Give --checkpoint a model_<iteration>.pt."
+        )
     try:
         data = torch.load(checkpoint, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises several classes here, some of them its own
