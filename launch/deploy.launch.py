@@ -36,6 +36,8 @@ TOPICS = {
     "odom": "base velocity, nav_msgs/Odometry; read only if a term needs it",
     "cmd_vel": "velocity command, geometry_msgs/TwistStamped or Twist",
     "joint_command": "what the driver executes, policy_node/JointCommand",
+    "joint_trajectory": "the same where command_type is joint_trajectory",
+    "commands": "the same where command_type is float64_multi_array",
 }
 
 

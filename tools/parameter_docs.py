@@ -16,7 +16,7 @@ def yaml_text() -> str:
     """The commented parameter file that the launch file loads."""
     lines = [
         "# Parameters of the deploy node with their defaults. Copy this file, change what your robot needs,",
-        "# and give it to the launch file: params_file:=my_robot.yaml. An argument of the launch file wins over it.",
+        "# and give it to the launch file: params_file:=my_parameters.yaml. An argument of the launch file wins.",
         "# Everything is checked when the node is configured, and can be set only while it is unconfigured.",
         "/**:",
         "  ros__parameters:",

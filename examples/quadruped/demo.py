@@ -237,6 +237,14 @@ def show(args: argparse.Namespace, record: Path, heard: Heard, console: Any) -> 
     if run["falls"] or not good:
         what = "The robot fell." if run["falls"] else "The robot did not follow its course."
         console.print(f"\n[red]{what}[/red] Look at {args.out}/plot.png, and at the logs beside it.")
+        for reason in last_faults(args.out):
+            console.print(f"The node says: {reason}", markup=False, soft_wrap=True)
+        if run["stalls"]:
+            times = int(run["stalls"])
+            console.print(
+                f"The simulation could not keep up with real time {times} times: other work on this machine may be the "
+                "cause. Try again when it is idle, or with --lockstep, where a slow machine is only slow."
+            )
         return 1
     console.print(
         "\n[green]The robot walked its course.[/green] With a policy of your own:\n"
@@ -247,6 +255,13 @@ def show(args: argparse.Namespace, record: Path, heard: Heard, console: Any) -> 
         soft_wrap=True,
     )
     return 0
+
+
+def last_faults(out: Path) -> list[str]:
+    """What the deploy node logged when it stopped driving, if it did."""
+    logs = [out / name for name in ("deploy.log", "launch.log") if (out / name).is_file()]
+    lines = [line for log in logs for line in log.read_text(errors="replace").splitlines()]
+    return [line[line.index("RUNNING ->"):] for line in lines if "RUNNING -> DAMPING" in line][-1:]
 
 
 def velocity_table(results: list[Any]) -> Any:

@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     from rich.console import Console
 
-    from policy_node.cli.tables import joint_table, observation_table
+    from policy_node.cli.tables import joint_orders, joint_table, observation_table
     from policy_node.errors import PolicyNodeError
     from policy_node.inference.load import load_policy
     from policy_node.spec.robot import load_robot
@@ -37,6 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(f"[red]refused[/red]\n{error}", soft_wrap=True)
         return 1
     console.print(observation_table(loaded.runner))
+    for line in joint_orders(loaded.runner):
+        console.print(line, soft_wrap=True)
+    console.print()
     console.print(joint_table(loaded.runner))
     if loaded.golden is not None:
         console.print(

@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         import rclpy  # noqa: F401
     except ModuleNotFoundError:
         print(
-            "deploy: there is no rclpy: source a ROS 2 workspace that holds policy_node, or build one with "
+            "deploy: there is no rclpy: source a ROS 2 workspace that holds policy_node (README, 'On a robot'), or run "
             "'make build'.",
             file=sys.stderr,
         )

@@ -33,6 +33,18 @@ def observation_table(runner: PolicyRunner) -> Table:
     return table
 
 
+def joint_orders(runner: PolicyRunner) -> list[str]:
+    """The joints of each joint term in the order of its columns, terms of the same order together."""
+    orders: dict[tuple[str, ...], list[str]] = {}
+    for group in runner.spec.observations.groups:
+        for term in group.terms:
+            if term.term.startswith("joint_"):
+                joints = term.config.get("dofs_name", runner.site.joint_names)
+                orders.setdefault(tuple(joints), []).append(term.name)
+    orders.setdefault(runner.decoder.driven_joints, []).append("the action")
+    return [f"columns of {', '.join(names)}: {', '.join(joints)}" for joints, names in orders.items()]
+
+
 def joint_table(runner: PolicyRunner) -> Table:
     """Who drives which joint (- for a joint that is held at its default), with its gains and limits."""
     table = Table(title="Joints (rad; - is held at its default)", title_justify="left", box=SIMPLE, pad_edge=False)

@@ -57,7 +57,7 @@ class ControllerParams:
         1.0,
         120.0,
         "s",
-        "Time after which a robot that has not reached its entry pose is damped.",
+        "Time after which a robot that has not yet reached its entry pose is damped.",
     )
     blend_time: float = _parameter(
         0.3,
@@ -71,7 +71,7 @@ class ControllerParams:
         0.1,
         math.pi,
         "rad",
-        "Angle between base z and vertical beyond which a running robot is damped.",
+        "Angle between base z and vertical beyond which a held or running robot is damped.",
     )
     max_tilt_time: float = _parameter(
         0.1,

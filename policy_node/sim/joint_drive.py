@@ -76,7 +76,7 @@ class JointDrive:
         Returns:
             Why the command was dropped, or None when it was taken.
         """
-        fault = self._fault_of(command)
+        fault = self._fault_of(command, now)
         if fault is not None:
             kind, reason = fault
             self.dropped[kind] += 1
@@ -111,7 +111,7 @@ class JointDrive:
         self._holds_until = -math.inf
         self.holds = False
 
-    def _fault_of(self, command: DriveCommand) -> tuple[str, str] | None:
+    def _fault_of(self, command: DriveCommand, now: float) -> tuple[str, str] | None:
         """Kind and sentence of the first fault."""
         names = command.name
         unknown = [name for name in names if name not in self._index]
@@ -140,6 +140,10 @@ class JointDrive:
             return "valid_for", f"valid_for is {command.valid_for:g} s; expected a finite number above 0."
         if command.sequence < 1:
             return "sequence", "its sequence is 0; sequences start at 1."
-        if command.sequence != 1 and command.sequence <= self.sequence:
+        # Once a command has run out, the count may begin anywhere: a late message of a sender that has been started
+        # anew would otherwise shut out its successor for as long as that needs to count so far.
+        expired = now > self._holds_until
+        newer = command.sequence > self.sequence or (expired and command.sequence != self.sequence)
+        if command.sequence != 1 and not newer:
             return "stale", f"it is not newer than command {self.sequence}."
         return None

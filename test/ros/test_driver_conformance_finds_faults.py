@@ -47,3 +47,11 @@ def test_a_fault_is_found(fault: str, test: str) -> None:
     done = conformance(fault, test)
     assert done.returncode == 1, done.stdout
     assert "1 failed" in done.stdout
+
+
+def test_an_empty_command_looks_for_a_driver_that_runs_already_and_starts_none() -> None:
+    command = [sys.executable, "-m", "pytest", "-o", "pythonpath=test/support", str(TESTS), "-k", "order", "-x"]
+    environment = {**os.environ, "DRIVER_COMMAND": "", "DRIVER_PATIENCE": "2"}
+    done = subprocess.run(command, cwd=DRIVER.parent, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1, done.stdout
+    assert "the driver publishes no joint states, or subscribes to no commands" in done.stdout

@@ -71,6 +71,17 @@ def test_stale_command_neither_acts_nor_extends_the_time(drive: JointDrive, comm
     assert drive.expire(0.11)
 
 
+def test_a_late_command_of_a_former_sender_shuts_out_the_new_one_only_until_it_runs_out(
+    drive: JointDrive, command: Make
+) -> None:
+    assert drive.receive(command(1), 0.0) is None
+    assert drive.receive(command(5001), 0.01) is None  # valid for 0.1 s, as the others
+    assert drive.receive(command(2), 0.02) is not None
+    assert drive.receive(command(7), 0.2) is None
+    assert drive.receive(command(8), 0.21) is None
+    assert drive.receive(command(8), 0.5) is not None  # a sender that is stuck on one message is never obeyed again
+
+
 def test_sequence_may_skip_and_may_start_anew_at_one(drive: JointDrive, command: Make) -> None:
     for sequence in (7, 90, 1, 2):
         assert drive.receive(command(sequence), 0.0) is None
