@@ -74,5 +74,6 @@ def _print_parameters() -> None:
     from policy_node.ros.parameters import all_rows
 
     for row in all_rows():
-        default = f"{row.default:g} {row.unit}" if isinstance(row.default, float) else str(row.default).lower() or "''"
+        unit = "" if row.unit == "1" else f" {row.unit}"
+        default = f"{row.default:g}{unit}" if isinstance(row.default, float) else str(row.default).lower() or "''"
         print(f"  {row.name} [{default}]: {row.description}")
