@@ -30,15 +30,14 @@ class TargetGuard:
         count = len(site.joint_names)
         self._lower, self._upper = site.lower, site.upper
         step = site.velocity * (params.slew_factor * control_dt)
-        self._step = np.stack([-step, step])
+        self._step = step
         has_torque = kp > 0.0
         safe_kp = np.where(has_torque, kp, 1.0)
         self._lag = np.where(has_torque, kd / safe_kp, 0.0)
         reach = np.where(has_torque, site.effort * params.torque_factor / safe_kp, np.inf)
-        self._reach = np.stack([-reach, reach])
+        self._reach, self._behind = reach, -reach
         self._previous, self._out, self._center = np.zeros(count), np.zeros(count), np.zeros(count)
-        self._bounds = np.zeros((2, count))
-        self._low, self._high = self._bounds
+        self._low, self._high = np.zeros(count), np.zeros(count)
         self._blend_ticks = round(params.blend_time / control_dt)
         self._tick = 0
         self._start = np.zeros(count)
@@ -76,15 +75,17 @@ class TargetGuard:
         previous, out = self._out, self._previous
         self._previous, self._out = previous, out
         # Speed first, then torque, then position, each over what came before.
-        np.add(previous, self._step, self._bounds)
+        np.subtract(previous, self._step, low)
+        np.add(previous, self._step, high)
         np.maximum(target, low, out=out)
         np.minimum(out, high, out=out)
         # The bound always holds the measured angle itself: a speed that cannot be true must not push the target away.
         np.multiply(joint_vel, self._lag, center)
-        np.maximum(center, self._reach[0], out=center)
-        np.minimum(center, self._reach[1], out=center)
+        np.maximum(center, self._behind, out=center)
+        np.minimum(center, self._reach, out=center)
         np.add(center, joint_pos, center)
-        np.add(center, self._reach, self._bounds)
+        np.subtract(center, self._reach, low)
+        np.add(center, self._reach, high)
         np.maximum(out, low, out=out)
         np.minimum(out, high, out=out)
         np.maximum(out, self._lower, out=out)

@@ -97,7 +97,8 @@ class ObservationBuilder:
         if self._clip is not None:
             np.maximum(frame, self._clip[0], out=frame)
             np.minimum(frame, self._clip[1], out=frame)
-        np.multiply(frame, self._scale, self._frame32, casting="same_kind")
+        np.multiply(frame, self._scale, frame)
+        self._frame32[:] = frame
         # A dot product with zeros is zero exactly when every component is finite.
         self.finite = self._frame32.dot(self._frame_zeros) == 0.0
         if not self.finite:

@@ -134,7 +134,8 @@ class PolicyRunner:
         self._measured[:] = sensors.flat
         # Four floats in Python are faster than any array operation of this size.
         x, y, z, w = sensors.imu_quat_xyzw.tolist()
-        self._gravity_imu[:] = gravity_in_frame(x, y, z, w)
+        gravity = self._gravity_imu
+        gravity[0], gravity[1], gravity[2] = gravity_in_frame(x, y, z, w)
         self._ang_vel_imu[:] = sensors.imu_ang_vel
         np.dot(self._turned_imu, self._mount_transposed, self._turned_b)
         self.tilt_cos = -self._turned_b.item(5)
