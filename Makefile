@@ -72,7 +72,7 @@ $(EXPORT_VENV)/ready: setup.cfg
 
 # The package is built anew when a file was changed, added or removed.
 
-SOURCES := $(shell find policy_node msg launch config examples cmake -type f -not -name '*.pyc' 2>/dev/null | sort)
+SOURCES := $(shell find policy_node msg launch config examples resource cmake -type f -not -name '*.pyc' 2>/dev/null | sort)
 
 $(BUILD)/sources: FORCE
 	@mkdir -p $(BUILD); touch $(BUILD)/COLCON_IGNORE
