@@ -121,7 +121,7 @@ def test_every_source_file_is_installed(workspace: Workspace) -> None:
     assert not [str(path) for path in sources if not (package / path).is_file()]
 
 
-@pytest.mark.parametrize("folder", ["launch", "config", "examples", "msg"])
+@pytest.mark.parametrize("folder", ["launch", "config", "examples", "resource", "msg"])
 def test_shared_files_are_installed(workspace: Workspace, folder: str) -> None:
     files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     assert files
