@@ -296,13 +296,24 @@ def in_this_process(
     node = DeployNode(on_failure=ended.set, context=context, parameter_overrides=overrides)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
-    spinner = threading.Thread(target=executor.spin, daemon=True)
+    ending = threading.Event()
+
+    def spin() -> None:
+        try:
+            executor.spin()
+        except Exception:
+            # An executor that is shut down while it waits may raise what it likes; before that it may not.
+            if not ending.is_set():
+                raise
+
+    spinner = threading.Thread(target=spin, daemon=True)
     spinner.start()
     try:
         with FakeRobot(read_bundle(still).spec, domain, **(robot or {})) as fake:
             yield node, fake, ended
     finally:
         node.stop_safely("the end of the test")
+        ending.set()
         executor.shutdown()
         spinner.join(5.0)
         node.destroy_node()
