@@ -21,6 +21,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from robot import FakeRobot
 from sensor_msgs.msg import JointState
+from spinning import Spinner
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
@@ -296,26 +297,13 @@ def in_this_process(
     node = DeployNode(on_failure=ended.set, context=context, parameter_overrides=overrides)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
-    ending = threading.Event()
-
-    def spin() -> None:
-        try:
-            executor.spin()
-        except Exception:
-            # An executor that is shut down while it waits may raise what it likes; before that it may not.
-            if not ending.is_set():
-                raise
-
-    spinner = threading.Thread(target=spin, daemon=True)
-    spinner.start()
+    spinner = Spinner(executor)
     try:
         with FakeRobot(read_bundle(still).spec, domain, **(robot or {})) as fake:
             yield node, fake, ended
     finally:
         node.stop_safely("the end of the test")
-        ending.set()
-        executor.shutdown()
-        spinner.join(5.0)
+        spinner.end()
         node.destroy_node()
         rclpy.shutdown(context=context)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from processes import EXAMPLE, Process, fresh_domain, running
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import Imu, JointState
+from spinning import Spinner
 
 from policy_node.msg import JointCommand, LockstepDone, LockstepTick
 from policy_node.ros.sim_node import LOCKSTEP_QOS
@@ -59,12 +59,10 @@ class HoldingNode:
         self._node.create_subscription(LockstepTick, "lockstep/tick", self._on_tick, LOCKSTEP_QOS)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
-        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
-        self._thread.start()
+        self._spinner = Spinner(self._executor)
 
     def close(self) -> None:
-        self._executor.shutdown(timeout_sec=2.0)
-        self._thread.join(timeout=2.0)
+        self._spinner.end()
         self._node.destroy_node()
         rclpy.shutdown(context=self._context)
 

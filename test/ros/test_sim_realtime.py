@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
+from spinning import Spinner
 
 from policy_node.msg import JointCommand, PolicyStatus
 from policy_node.ros.status import STATUS_QOS
@@ -52,12 +52,10 @@ class Commander:
         self._status = self._node.create_publisher(PolicyStatus, "policy_node/status", STATUS_QOS)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
-        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
-        self._thread.start()
+        self._spinner = Spinner(self._executor)
 
     def close(self) -> None:
-        self._executor.shutdown(timeout_sec=2.0)
-        self._thread.join(timeout=2.0)
+        self._spinner.end()
         self._node.destroy_node()
         rclpy.shutdown(context=self._context)
 

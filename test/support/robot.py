@@ -15,6 +15,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
 from sensor_msgs.msg import Imu, JointState
+from spinning import Spinner
 from std_srvs.srv import Trigger
 
 from policy_node.msg import JointCommand, PolicyStatus
@@ -73,18 +74,14 @@ class FakeRobot:
         self._node.create_timer(PERIOD, self._publish)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
-        self._ending = False
         self._news = threading.Condition()
-        self._thread = threading.Thread(target=self._spin, daemon=True)
-        self._thread.start()
+        self._spinner = Spinner(self._executor)
 
     def __enter__(self) -> FakeRobot:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ending = True
-        self._executor.shutdown(timeout_sec=2.0)
-        self._thread.join(timeout=2.0)
+        self._spinner.end()
         self._node.destroy_node()
         rclpy.shutdown(context=self._context)
 
@@ -146,14 +143,6 @@ class FakeRobot:
             if not self.states or self.states[-1] != message.state:
                 self.states.append(message.state)
             self._news.notify_all()
-
-    def _spin(self) -> None:
-        try:
-            self._executor.spin()
-        except Exception:
-            # An executor that is shut down while it waits may raise what it likes; before that it may not.
-            if not self._ending:
-                raise
 
 
 def _positions(message: JointCommand) -> dict[str, float]:
