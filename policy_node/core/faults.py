@@ -106,5 +106,4 @@ TICK_FAILED = _fault(
     "Report the traceback in the log.",
 )
 SHUTDOWN = _fault("shutdown", "the node is stopping", "Start it again.")
-REQUESTED = _fault("requested", "a person asked for it", "Ask for hold when ready.")
 ESTOP = _fault("estop", "an emergency stop was requested", "Clear the cause, then ask for reset.", Severity.ESTOP)

@@ -32,7 +32,6 @@ class Stream:
         accepted: number of samples taken; rejected: number refused.
         arrival: steady time of the newest sample taken, s; negative infinity before the first.
         rejection: why the newest refused sample was refused; empty once a good one follows.
-        rejected_since: steady time of the first refusal since the last good sample, s.
     """
 
     name: str
@@ -40,20 +39,17 @@ class Stream:
     rejected: int = 0
     arrival: float = -math.inf
     rejection: str = ""
-    rejected_since: float = math.inf
 
     def take(self, arrival: float) -> None:
         """Notes a good sample."""
         self.accepted += 1
         self.arrival = arrival
         self.rejection = ""
-        self.rejected_since = math.inf
 
-    def refuse(self, arrival: float, why: str) -> None:
+    def refuse(self, why: str) -> None:
         """Notes a refused sample: it changes nothing but this record."""
         self.rejected += 1
         self.rejection = why
-        self.rejected_since = min(self.rejected_since, arrival)
 
 
 @dataclass(slots=True)
@@ -114,11 +110,10 @@ class Inputs:
         """
         stream = self.joint_states
         if len(names) > MAX_NAMES:
-            stream.refuse(arrival, f"names {len(names)} joints; at most {MAX_NAMES} are read")
+            stream.refuse(f"names {len(names)} joints; at most {MAX_NAMES} are read")
             return False
         if len(position) != len(names) or len(velocity) != len(names):
             stream.refuse(
-                arrival,
                 f"has {len(names)} names, {len(position)} positions and {len(velocity)} velocities; all three must be "
                 "as long. A driver without velocities cannot be run with this policy",
             )
@@ -126,7 +121,7 @@ class Inputs:
         try:
             index = self._map.resolve(names)
         except JointNameError as error:
-            stream.refuse(arrival, str(error))
+            stream.refuse(str(error))
             return False
         scratch = self._scratch
         position.take(index, out=scratch[0], mode="clip")
@@ -134,9 +129,7 @@ class Inputs:
         if not math.isfinite(scratch.sum()):
             # The sum of finite numbers may overflow too; such numbers are no angles either.
             row, column = divmod(int(np.argmax(~(np.abs(scratch) < 1e100))), scratch.shape[1])
-            stream.refuse(
-                arrival, f"{('position', 'velocity')[row]} of {self.joint_names[column]} is {scratch[row, column]}"
-            )
+            stream.refuse(f"{('position', 'velocity')[row]} of {self.joint_names[column]} is {scratch[row, column]}")
             return False
         self.sensors.joint_pos[:] = scratch[0]
         self.sensors.joint_vel[:] = scratch[1]
@@ -167,22 +160,21 @@ class Inputs:
         expected = self.imu_spec.frame_id
         if expected and frame_id != expected:
             stream.refuse(
-                arrival,
                 f"frame_id is '{frame_id}'; the contract was made for '{expected}'. Remap imu/data to "
                 "that IMU, or state frame and mount of this one in the robot file",
             )
             return False
         if not has_orientation:
-            stream.refuse(arrival, "reports no orientation (orientation_covariance[0] is -1), and the policy needs it")
+            stream.refuse("reports no orientation (orientation_covariance[0] is -1), and the policy needs it")
             return False
         x, y, z, w = quat_xyzw
         norm = math.sqrt(x * x + y * y + z * z + w * w)
         if not abs(norm - 1.0) <= QUAT_NORM_TOLERANCE:
-            stream.refuse(arrival, f"orientation ({x:g}, {y:g}, {z:g}, {w:g}) has norm {norm:g}; a rotation has norm 1")
+            stream.refuse(f"orientation ({x:g}, {y:g}, {z:g}, {w:g}) has norm {norm:g}; a rotation has norm 1")
             return False
         a, b, c = ang_vel
         if not math.isfinite(a + b + c):
-            stream.refuse(arrival, f"angular velocity is ({a:g}, {b:g}, {c:g})")
+            stream.refuse(f"angular velocity is ({a:g}, {b:g}, {c:g})")
             return False
         quat = self.sensors.imu_quat_xyzw
         quat[0], quat[1], quat[2], quat[3] = x / norm, y / norm, z / norm, w / norm
@@ -195,7 +187,7 @@ class Inputs:
         """Takes a command, clamped to its trained range; one that is not finite counts as zero and is refused."""
         command = self.commands[name]
         if len(values) != len(command.value) or not math.isfinite(sum(values)):
-            command.stream.refuse(arrival, f"is {tuple(values)}; expected {len(command.value)} finite numbers")
+            command.stream.refuse(f"is {tuple(values)}; expected {len(command.value)} finite numbers")
             command.value[:] = 0.0
             return False
         command.value[:] = values

@@ -26,10 +26,6 @@ class State(str, Enum):
     """Damping, latched until a person resets."""
 
 
-COMMANDING = frozenset({State.HOLDING, State.RUNNING, State.DAMPING, State.ESTOPPED})
-"""States in which a command goes out at every tick."""
-
-
 class Request(str, Enum):
     """What a person, or the node on its own behalf, may ask for."""
 
